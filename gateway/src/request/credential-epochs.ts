@@ -6,7 +6,7 @@ import {
   REVOKING,
 } from '@fitness/contracts/credential-epochs.ts';
 import type { Random } from '@fitness/shared/kernel/clock.ts';
-import { createTurnBatch } from '@fitness/shared/kernel/turn-batch.ts';
+import { createTickBatch } from '@fitness/shared/kernel/turn-batch.ts';
 import type { Redis } from '@fitness/shared/runtime/redis.ts';
 
 export interface Stamp {
@@ -86,7 +86,7 @@ export const createCredentialEpochs = ({ redis, namespace, random }: EpochOption
   };
 
   /** One command for all requests of a turn of the event loop. */
-  const readTogether = createTurnBatch(async (userIds: number[]): Promise<Stamps> => {
+  const readTogether = createTickBatch(async (userIds: number[]): Promise<Stamps> => {
     if (isDown) askAgainAt = performance.now() + PAUSE_MS;
     try {
       const stamps = await ask(userIds);

@@ -1,5 +1,5 @@
 /**
- * What can block the deletion of an account (specification 4.1, rule 5). The order of the rows is the order in the
+ * Reasons that can block the deletion of an account (specification 4.1, rule 5). The order of the rows is the order in the
  * answer, and the codes are a client contract: renaming one is a breaking change.
  */
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';

@@ -38,7 +38,7 @@ type TargetType = 'gym' | 'training_service';
 export interface BoostReader {
   /** Running boosts by target id, in one call. Throws `unavailable` without an answer. */
   find(type: TargetType, ids: readonly number[]): Promise<Map<number, BoostResource>>;
-  /** As `find`, but never rejects: without an answer in time the map is empty. */
+  /** Like `find`, but never rejects: without an answer in time the map is empty. */
   findOrEmpty(type: TargetType, ids: readonly number[]): Promise<Map<number, BoostResource>>;
 }
 

@@ -52,7 +52,7 @@ export const licenseReplacedSchema = z
   .meta({ id: 'LicenseReplaced' });
 
 /**
- * Throws 409 when the license is not the document that a review names. Call it in the transaction of the review. Without
+ * Throws 409 when the current document is not the one that a review names. Call it in the transaction of the review. Without
  * `named`, the review is for whatever document is there.
  */
 export const assertReviewedDocument = (current: number | null, named: number | null | undefined): void => {

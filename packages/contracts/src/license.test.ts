@@ -28,7 +28,7 @@ describe('a review (specification 3.2)', () => {
     ['rejected', rejected, true, true],
     ['rejected', rejected, false, null],
   ])(
-    'of a license that is %s notifies only when it changed to true or false',
+    'a review of a license that is %s notifies only when it changed to true or false',
     (_name, before, value, notified) => {
       const outcome = review(before, { approved: value });
       expect(outcome.license.approved).toBe(value);
@@ -57,7 +57,7 @@ describe('a review (specification 3.2)', () => {
     [rejected, { approved: false, rejectionReason: null }, null],
     [rejected, { approved: true, rejectionReason: 'x' }, null],
     [rejected, {}, 'No'],
-  ])('of %p by %p leaves the reason %p', (license, request, reason) => {
+  ])('a review of %p by %p leaves the reason %p', (license, request, reason) => {
     expect(review(license, request).license.rejectionReason).toBe(reason);
   });
 
@@ -75,7 +75,7 @@ describe('a new name', () => {
   const renamed = (license: License, from: string | null, to: string | null, isVerdict = false) =>
     renameLicense(license, { from, to, isVerdict });
 
-  test('is remembered with the name of the verdict, until that name returns or a verdict is given', () => {
+  test('a new name keeps the name of the verdict until that name returns or a new verdict is given', () => {
     const changed = renamed(approved, 'A', 'B');
     expect(changed.reviewedName).toBe('A');
     expect(waitsForReview(changed)).toBe(true);
@@ -84,14 +84,14 @@ describe('a new name', () => {
     expect(renamed(changed, 'B', 'B', true).reviewedName).toBeNull();
   });
 
-  test('matters for a verdict only', () => {
+  test('a new name matters only if there is a verdict', () => {
     expect(renamed(stored, 'A', 'B').reviewedName).toBeNull();
     expect(renamed(approved, 'A', 'B', true).reviewedName).toBeNull();
     expect(renamed(rejected, null, 'B').reviewedName).toBe('');
   });
 });
 
-describe('documents that are reported in any order', () => {
+describe('documents reported in any order', () => {
   test('a newer document replaces the current one and resets the review', () => {
     expect(attachDocument(approved, { mediaId: 6, filename: 'b.pdf' })).toEqual({
       ...NO_LICENSE,

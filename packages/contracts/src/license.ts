@@ -7,7 +7,7 @@ export interface License {
   /** null: pending, true: approved, false: rejected. */
   approved: boolean | null;
   rejectionReason: string | null;
-  /** The name that the verdict was given for ('': none), once the owner of the license has another one. */
+  /** The name that the verdict was given for ('': none), after the owner's name has changed. */
   reviewedName: string | null;
   /** The largest media id that was ever received, current or deleted. Messages about smaller ids are ignored. */
   newestMediaId: number;
@@ -22,13 +22,13 @@ export const NO_LICENSE: License = {
   newestMediaId: 0,
 };
 
-/** Whether an operator should look at the license: nobody has reviewed it, or the name has changed since. */
+/** Whether an operator should look at the license: it was never reviewed, or the name has changed since. */
 export const waitsForReview = (license: License): boolean =>
   (license.mediaId !== null && license.approved === null) || license.reviewedName !== null;
 
-/** What an update requests; undefined was not sent. */
+/** The license fields of an update; undefined means not sent. */
 export interface LicenseRequest {
-  /** Null was sent for the image. */
+  /** Whether null was sent for the image. */
   clearDocument: boolean;
   approved?: boolean | null | undefined;
   rejectionReason?: string | null | undefined;
@@ -36,7 +36,7 @@ export interface LicenseRequest {
 
 export interface LicenseOutcome {
   license: License;
-  /** The document that is no longer there; media must delete it. */
+  /** The removed document, which media must delete. */
   clearedMediaId: number | null;
   /** Set when the review changed to true or false. */
   reviewed: boolean | null;
@@ -51,16 +51,16 @@ const withoutDocument = (license: License): License => ({
 export const clearDocument = (license: License, mediaId: number | null): License =>
   (license.mediaId ?? 0) > (mediaId ?? 0) ? license : withoutDocument(license);
 
-/** An empty reason was not sent. */
+/** The reason of a request; an empty one is treated as not sent. */
 const reasonOf = ({ rejectionReason }: LicenseRequest): string | null | undefined =>
   rejectionReason?.trim() === '' ? undefined : rejectionReason;
 
-/** Whether the request asks for anything besides an empty reason. */
+/** Whether the request changes anything besides an empty reason. */
 export const changesLicense = (request: LicenseRequest): boolean =>
   request.clearDocument || request.approved !== undefined || reasonOf(request) !== undefined;
 
 /**
- * Clearing wins over the review fields of the same request, and notifies nobody. A reason alone is stored whatever the state
+ * Clearing wins over the review fields of the same request, and sends no notification. A reason alone is stored whatever the state
  * is; an approval and a reset have none.
  */
 export const reviewLicense = (license: License, request: LicenseRequest): LicenseOutcome => {

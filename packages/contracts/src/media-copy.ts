@@ -1,6 +1,7 @@
 /**
- * The public files of a resource, which its service keeps with it, so that its lists show them without a call (docs/adr/0101).
- * A copy decides only what is shown: whether somebody may read a file is asked of the owner of its target at each download.
+ * Copies of the public files of a resource. Its service stores them with it, and shows them in lists without a call
+ * (docs/adr/0101). A copy only decides what is shown. At each download, the owner of the target decides whether the user may
+ * read the file.
  */
 import type { MediaCopy__Output } from '@fitness/proto/gen/fitness/common/v1/MediaCopy.ts';
 import type { MediaFile__Output } from '@fitness/proto/gen/fitness/common/v1/MediaFile.ts';
@@ -15,13 +16,13 @@ import type { MediaResource } from './media.ts';
 export type MediaFile = Pick<MediaResource, 'id' | 'filename' | 'mime_type' | 'size' | 'created_at'>;
 
 export interface MediaCopy {
-  /** Of the public files of the target; a larger one is newer. */
+  /** Version of the target's public files; a larger one is newer. */
   version: number;
   /** The oldest first. */
   files: readonly MediaFile[];
 }
 
-/** Of a new target. */
+/** The copy of a new target. */
 export const NO_MEDIA: MediaCopy = { version: 0, files: [] };
 
 /** The name is cosmetic: the id alone selects the file. */

@@ -4,9 +4,9 @@ import { describe, expect, test } from '@jest/globals';
 import { findOauthResource, isAudience, isOauthScope, OAUTH_SCOPES, READING_SCOPES } from './oauth.ts';
 
 describe('what a user can delegate to a third party', () => {
-  test('is every permission except those that allow taking over accounts, reading what operators did or steering the services', () => {
-    const kept = PERMISSIONS.filter((permission) => !isOauthScope(permission));
-    expect(kept).toEqual([
+  test('every permission is an OAuth scope, except those over accounts, the audit log and operations', () => {
+    const excluded = PERMISSIONS.filter((permission) => !isOauthScope(permission));
+    expect(excluded).toEqual([
       'users.update_any',
       'users.delete',
       'roles.manage',
@@ -17,7 +17,7 @@ describe('what a user can delegate to a third party', () => {
     expect(isOauthScope('openid')).toBe(false);
   });
 
-  test('has a text for the consent page in each language', () => {
+  test('every scope has a text for the consent page in each language', () => {
     for (const catalogue of CATALOGUES.values() as Iterable<Record<string, string>>) {
       for (const scope of OAUTH_SCOPES)
         expect([scope, catalogue[`oauth.scope.${scope}`]]).toEqual([scope, expect.stringMatching(/\S/)]);
@@ -33,7 +33,7 @@ describe('a resource indicator', () => {
     ['https://fit.example:443/mcp', '/mcp'],
     ['https://fit.example/mcp/', '/mcp'],
     ['https://fit.example/api/v1', '/api/v1'],
-  ])('%s is ours: %j', (named, path) =>
+  ])('the indicator %s names our resource %j', (named, path) =>
     expect(findOauthResource('https://fit.example', named)).toBe(`https://fit.example${path}`),
   );
 
@@ -48,7 +48,9 @@ describe('a resource indicator', () => {
     'https://evil.example',
     'fit.example',
     '',
-  ])('%j is not', (named) => expect(findOauthResource('https://fit.example', named)).toBeUndefined());
+  ])('the indicator %j names no resource of ours', (named) =>
+    expect(findOauthResource('https://fit.example', named)).toBeUndefined(),
+  );
 });
 
 describe('a token', () => {
@@ -62,7 +64,7 @@ describe('a token', () => {
     ['https://fit.example/api/v1', '/api/v1', true],
     ['https://fit.example/api/v1', '/mcp', false],
     ['https://other.example', '/mcp', false],
-  ])('for %s at %s: %j', (audience, path, expected) =>
+  ])('a token for the audience %s at %s has the validity %j', (audience, path, expected) =>
     expect(isAudience('https://fit.example', audience, path)).toBe(expected),
   );
 });

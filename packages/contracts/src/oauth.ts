@@ -36,13 +36,15 @@ export const oauthResources = (baseUrl: string): string[] => [
 ];
 
 /**
- * The resource that the indicator `named` stands for, as in `oauthResources`; undefined for one that is not ours. The case of
+ * The resource of `oauthResources` that the indicator `named` stands for; undefined for any other. The case of
  * the host and a trailing slash do not matter.
  */
 export const findOauthResource = (baseUrl: string, named: string): string | undefined => {
   const canonical = (url: string): string | undefined => URL.parse(url)?.href.replace(/\/$/, '');
-  const asked = canonical(named);
-  return asked === undefined ? undefined : oauthResources(baseUrl).find((own) => canonical(own) === asked);
+  const requested = canonical(named);
+  return requested === undefined
+    ? undefined
+    : oauthResources(baseUrl).find((own) => canonical(own) === requested);
 };
 
 /** Whether a token for `audience` is valid at the resource `path`; undefined: for every resource. */

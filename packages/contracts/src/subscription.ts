@@ -3,7 +3,7 @@ import type { StoreBillingDefinition } from '@fitness/proto/gen/fitness/store_bi
 import type { Subscription__Output } from '@fitness/proto/gen/fitness/store_billing/v1/Subscription.ts';
 import type { GrpcClient } from '@fitness/shared/grpc/client.ts';
 import type { Logger } from '@fitness/shared/kernel/log.ts';
-import { createTurnBatch } from '@fitness/shared/kernel/turn-batch.ts';
+import { createTickBatch } from '@fitness/shared/kernel/turn-batch.ts';
 import { z } from 'zod';
 import { EMBEDDED_DEADLINE_MS } from './embedded.ts';
 import { timestampSchema } from './timestamp.ts';
@@ -34,13 +34,13 @@ type Subscriptions = ReadonlyMap<number, SubscriptionResource>;
 
 export interface SubscriptionReader {
   /**
-   * Running subscriptions by user id, perhaps of other users as well. Callers of one turn of the event loop share a call.
+   * Running subscriptions by user id, perhaps including other users. Callers in one tick of the event loop share a call.
    * Never rejects: without an answer in time the map is empty.
    */
   findOrEmpty(userIds: readonly number[]): Promise<Subscriptions>;
 }
 
-/** As many as store-billing accepts in a call. */
+/** The most users that store-billing accepts in a call. */
 const MAX_USERS = 200;
 const NONE: Subscriptions = new Map();
 
@@ -48,7 +48,7 @@ export const createSubscriptionReader = (
   storeBilling: GrpcClient<StoreBillingDefinition>,
   log: Logger,
 ): SubscriptionReader => {
-  const read = createTurnBatch(async (userIds: number[]): Promise<Subscriptions> => {
+  const read = createTickBatch(async (userIds: number[]): Promise<Subscriptions> => {
     try {
       const answer = await storeBilling.call(
         'GetSubscriptions',

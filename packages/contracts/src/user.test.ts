@@ -8,8 +8,8 @@ import { fromUserMessage, LIMITED_ACCESS_FIELDS, limitUser, toUserMessage, userS
 const bare = wholeUser(7);
 const filled = wholeUser(7, {
   bank_account_number: 'IR1',
-  trainer_license_image: 'licence.pdf',
-  trainer_license_link: '/api/v1/media/3/licence.pdf',
+  trainer_license_image: 'license.pdf',
+  trainer_license_link: '/api/v1/media/3/license.pdf',
   trainer_license_approved: false,
   trainer_license_rejection_reason: 'unreadable',
   referrer_user_id: 3,
@@ -56,7 +56,7 @@ const overTheWire = (user: Parameters<typeof toUserMessage>[0]) => {
 };
 
 describe('the user resource', () => {
-  test('has every field of specification 2.1, and hides the thirteen that it marks', () => {
+  test('the user resource has every field of specification 2.1, and hides the thirteen marked ones', () => {
     expect(Object.keys(userSchema.shape)).toHaveLength(26);
     expect([...LIMITED_ACCESS_FIELDS].sort()).toEqual(
       [
@@ -89,7 +89,7 @@ describe('the user resource', () => {
     ],
     ['a restricted token with users.view_all', restrictedCaller(7, 'users.view_all'), true],
     ['a third-party app, whose consent page names the profile', appCaller(7, 'posts.view'), true],
-  ])('is whole or limited for %s', (_who, viewer, whole) => {
+  ])('the user resource is whole or limited for %s', (_who, viewer, whole) => {
     const seen = Object.keys(limitUser(filled, viewer));
     expect(LIMITED_ACCESS_FIELDS.filter((field) => seen.includes(field))).toEqual(
       whole ? [...LIMITED_ACCESS_FIELDS] : [],
@@ -102,7 +102,7 @@ describe('the user resource', () => {
     ['whole, with nothing that can be left out', bare],
     ['limited', limitUser(filled, GUEST)],
     ['limited, with nothing that can be left out', limitUser(bare, GUEST)],
-  ])('comes over the internal wire as it was: %s', (_which, user) => {
+  ])('the user resource is unchanged by gRPC: %s', (_which, user) => {
     expect(overTheWire(user)).toEqual(user);
     expect(userSchema.parse(overTheWire(user))).toEqual(user);
   });

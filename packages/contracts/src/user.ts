@@ -143,7 +143,7 @@ export const erasedUser = (id: number, createdAt: string): UserResource => ({
   current_subscription: null,
 });
 
-/** Whether it is the placeholder. */
+/** Whether a user is the placeholder of {@link erasedUser}. */
 export const isErased = ({ id, username }: UserResource): boolean => username === `deleted:${id}`;
 
 type WithoutNull<Fields> = { [Name in keyof Fields]?: Exclude<Fields[Name], null> };
@@ -201,20 +201,20 @@ export const fromUserMessage = (user: UserMessageOutput): UserResource => ({
 /** Both methods make one call, and throw `unavailable` without an answer. */
 export interface UserReader {
   /**
-   * By id, as `viewer` may see them. Unknown users are missing; erased ones as well, unless `withErased`: then they are
-   * {@link erasedUser}. `withoutPending`: those with a pending deletion are missing, too.
+   * Users by id, as `viewer` may see them. Unknown and erased users are missing. With `withErased`, an erased user is
+   * {@link erasedUser}. With `withoutPending`, users with a pending deletion are missing, too.
    */
   find(
     ids: readonly number[],
     viewer: Caller,
     options?: { withErased?: boolean; withoutPending?: boolean },
   ): Promise<Map<number, UserResource>>;
-  /** By id, for decisions only, never for responses. Unknown and erased users are missing. */
+  /** Users by id, for decisions and never for responses. Unknown and erased users are missing. */
   findRecords(ids: readonly number[]): Promise<Map<number, UserRecord>>;
 }
 
 /**
- * Whether the account `id` of that time is live. After a restore of a backup, the ids of younger accounts are given again; these
+ * Whether the account `id` of that time is live. After a restore of a backup, the ids of younger accounts are reused; the new
  * accounts are opened after it.
  */
 export const isAccountOf = async (
@@ -230,8 +230,8 @@ export const createUserReader = (identity: GrpcClient<IdentityDefinition>): User
   find: async (ids, viewer, { withErased = false, withoutPending = false } = {}) => {
     const unique = [...new Set(ids)];
     if (unique.length === 0) return new Map();
-    const asked = { ids: unique, with_erased: withErased, without_pending: withoutPending };
-    const { users } = await identity.call('ShowUsers', asked, { retry: true, caller: viewer });
+    const query = { ids: unique, with_erased: withErased, without_pending: withoutPending };
+    const { users } = await identity.call('ShowUsers', query, { retry: true, caller: viewer });
     return new Map(users.map((user) => [user.id, fromUserMessage(user)]));
   },
   findRecords: async (ids) => {

@@ -8,7 +8,7 @@ import { testClient, testSigner } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { BLOCKERS, type BlockersOf, blockerMessageKey, blockersService } from '../src/blockers.ts';
 
-/** The blockers that these tests need; the type check asks the wallet for all of its own. */
+/** The blockers that these tests need. In the wallet, the type check requires all of them. */
 const SOME: Partial<BlockersOf<'wallet'>> = {
   unsettled_balance: async (userId) => (userId === 7 ? { balance: -3 } : undefined),
   pending_withdrawal: async () => ({ count: 2 }),
@@ -37,7 +37,7 @@ afterAll(async () => {
 const evaluate = (code: string, userId: number) => client.call('Evaluate', { code, user_id: userId });
 
 describe('the blockers of a service', () => {
-  test('answer whether they apply, with the extra keys of the row', async () => {
+  test('blockers answer whether they apply, with the extra keys of the row', async () => {
     expect(await evaluate('unsettled_balance', 7)).toEqual({ applies: true, extras_json: '{"balance":-3}' });
     expect(await evaluate('unsettled_balance', 8)).toEqual({ applies: false, extras_json: '{}' });
     expect(await evaluate('pending_withdrawal', 8)).toEqual({ applies: true, extras_json: '{"count":2}' });

@@ -6,7 +6,7 @@ import { standIn, standInService, testClient } from '@fitness/shared/testing/har
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { createSubscriptionReader, type SubscriptionReader } from '../src/subscription.ts';
 
-/** What a call of store-billing may name. */
+/** The most users that a call of store-billing may name. */
 const MAX_IDS = 200;
 const at = '2026-01-01 00:00:00';
 
@@ -37,7 +37,7 @@ afterAll(async () => {
   await storeBilling.close();
 });
 
-test('requests of one turn of the event loop share a call, and each finds its own users', async () => {
+test('requests in one tick of the event loop share a call, and each finds its own users', async () => {
   const [one, two, same] = await Promise.all([[1], [2, 3], [1]].map(reader.findOrEmpty));
   expect(calls).toEqual([[1, 2, 3]]);
   expect(one?.get(1)).toMatchObject({ id: 10, user_id: 1 });
@@ -49,8 +49,8 @@ test('a call never names more users than store-billing accepts', async () => {
   const lists = Array.from({ length: 5 }, (_, list) =>
     Array.from({ length: 90 }, (_, index) => list * 90 + index + 1),
   );
-  const found = await Promise.all(lists.map(reader.findOrEmpty));
+  const results = await Promise.all(lists.map(reader.findOrEmpty));
   expect(calls.map((ids) => ids.length)).toEqual([180, 180, 90]);
   expect(Math.max(...calls.map((ids) => ids.length))).toBeLessThanOrEqual(MAX_IDS);
-  for (const [list, ids] of lists.entries()) expect(ids.every((id) => found[list]?.has(id))).toBe(true);
+  for (const [list, ids] of lists.entries()) expect(ids.every((id) => results[list]?.has(id))).toBe(true);
 });

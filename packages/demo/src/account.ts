@@ -16,7 +16,7 @@ const signedInSchema = z.object({ token: z.string(), user: userSchema });
 
 export type Account = z.output<typeof signedInSchema>;
 
-/** Undefined for a wrong password. */
+/** Signs in; undefined for a wrong password. */
 export const signIn = async (api: DemoApi, login: string, password: string): Promise<Account | undefined> => {
   const answer = await api.send('POST', '/auth/login', { body: { login, password } });
   if (answer.status === 200) return signedInSchema.parse(answer.body);

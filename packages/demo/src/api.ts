@@ -16,7 +16,7 @@ interface Answer {
 interface SendOptions {
   token?: string;
   body?: Record<string, unknown>;
-  /** Instead of a body. */
+  /** A form that is sent instead of a JSON body. */
   form?: FormData;
   /** `Idempotency-Key`. */
   key?: string;
@@ -28,7 +28,7 @@ export interface DemoApi {
    * repeated while the answer is 503. Rejects without an answer.
    */
   send(method: 'GET' | 'POST' | 'PUT', path: string, options?: SendOptions): Promise<Answer>;
-  /** As {@link send}; returns the body, parsed by `schema`. Rejects for any status but 200 and 201. */
+  /** Like {@link send}, but returns the body, parsed by `schema`. Rejects for any status but 200 and 201. */
   read<Schema extends z.ZodType>(
     schema: Schema,
     method: 'GET' | 'POST' | 'PUT',

@@ -1,4 +1,4 @@
-/** Payments of the demo data. Each step first reads the present state, so that it can be repeated. */
+/** Payments of the demo data. Each step first reads the current state, so it can be repeated. */
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import type { Account } from './account.ts';

@@ -31,7 +31,7 @@ export const trainerPerson = person('trainer', 5, 'Taha', 'Jafari', 178);
 export const premiumPerson = person('premium', 6, 'Parisa', 'Sadeghi', 170);
 export const saverPerson = person('saver', 7, 'Saman', 'Hosseini', 176);
 
-/** With their password. The operator needs a second factor for most of what they may do. */
+/** The demo accounts, which share a password. The operator needs a second factor for most of their permissions. */
 export const DEMO_ACCOUNTS = [
   operatorPerson,
   athletePerson,

@@ -1,4 +1,4 @@
-/** Posts with pictures. Each step first reads the present state, so that it can be repeated. */
+/** Posts with pictures. Each step first reads the current state, so it can be repeated. */
 import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
 import type { Account } from './account.ts';
@@ -13,7 +13,7 @@ const postSchema = z.object({
 });
 const anything = z.looseObject({});
 
-/** A post is a draft until its picture is there. */
+/** Publishes posts; a post stays a draft until its picture is stored. */
 export const publishPosts = async (
   api: DemoApi,
   { token, user }: Account,

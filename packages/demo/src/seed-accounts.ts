@@ -1,5 +1,5 @@
 /**
- * The state of each account of the demo data. Every step first checks whether it had its effect already:
+ * The state of each account of the demo data. Every step first checks whether it is done already:
  * an interrupted seed continues where it stopped.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -72,7 +72,7 @@ const registerWithoutBank = async ({ api, log }: SeedOptions): Promise<void> => 
   await Promise.all([premiumPerson, saverPerson].map((person) => registerOrSignIn(api, log, person)));
 };
 
-/** Returns the signed-in operator, when it was modified here. */
+/** Returns the signed-in operator if this call has modified it. */
 const seedOperator = async ({
   api,
   log,
@@ -194,7 +194,7 @@ const seedPremium = async ({ api, log }: SeedOptions): Promise<void> => {
   ]);
   const isPaid = bought.data.length > 0;
   if (!isPaid) await depositUpTo(api, premium, prices.data.premium.plus);
-  // Also when it is paid: the key continues an interrupted purchase.
+  // This is sent even when it is paid, because the key continues an interrupted purchase.
   const purchase = { token, body: { type: 'plus' }, key: 'demo-premium' };
   const { status } = await api.send('POST', '/payments/buy-premium', purchase);
   if (status !== 201 && !(isPaid && status === 400)) throw new Error(`buying premium answered ${status}`);

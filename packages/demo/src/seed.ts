@@ -1,6 +1,6 @@
 /**
- * Creates the demo data through the public API, once every service is ready. Repeatable, also after a crash. Data that is
- * complete already needs identity only.
+ * Creates the demo data through the public API when every service is ready. Repeatable, even after a crash. If the data is
+ * complete already, only identity is needed.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '@fitness/shared/kernel/log.ts';
@@ -10,7 +10,7 @@ import { areComplete, type SeedOptions, seedAccounts } from './seed-accounts.ts'
 const POLL_MS = 200;
 const FIRST_RETRY_MS = 500;
 const MAX_RETRY_MS = 10_000;
-/** At a usual start every service is ready by then. */
+/** In a usual start, every service is ready within this time. */
 const WAIT_FOR_ALL_MS = 5_000;
 
 export interface DemoSeedOptions {

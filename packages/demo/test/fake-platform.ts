@@ -304,7 +304,7 @@ const handle = async (
   send(response, reply);
 };
 
-/** Has an administrator, like identity after its first start. */
+/** Starts a fake that has an administrator, like identity after its first start. */
 export const startFakePlatform = async (): Promise<FakePlatform> => {
   let lastId = 0;
   const platform: FakePlatform = {

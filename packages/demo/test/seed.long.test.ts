@@ -23,9 +23,9 @@ const seed = async ({ hasBank = true } = {}): Promise<void> => {
 };
 
 const user = (username: string): FakeUser => {
-  const found = platform.users.find((other) => other.username === username);
-  if (found === undefined) throw new Error(`there is no ${username}`);
-  return found;
+  const match = platform.users.find((other) => other.username === username);
+  if (match === undefined) throw new Error(`there is no ${username}`);
+  return match;
 };
 
 /** The demo data, without ids. */
@@ -87,7 +87,7 @@ const CONTRACT = {
 };
 
 describe('the demo data', () => {
-  test('is that of the contract, each account with exactly its blockers', async () => {
+  test('the demo data is that of the contract, and each account has exactly its blockers', async () => {
     await seed();
     expect(snapshot()).toEqual(CONTRACT);
     expect(platform.users.map(({ password }) => password)).toEqual(Array(7).fill('demo-password-1'));
@@ -165,7 +165,7 @@ describe('the demo data', () => {
 describe('data that a user has changed is not modified', () => {
   beforeEach(() => seed());
 
-  test('an account with another password', async () => {
+  test('an account with a changed password is not modified', async () => {
     user('saver').password = 'my own password';
     const before = structuredClone(user('saver'));
     await seed();
@@ -173,7 +173,7 @@ describe('data that a user has changed is not modified', () => {
     expect(platform.users).toHaveLength(7);
   });
 
-  test('an account with a pending deletion', async () => {
+  test('an account with a pending deletion is not modified', async () => {
     Object.assign(user('athlete'), { deletion_requested_at: '2026-01-01 00:00:00', height: null });
     const before = structuredClone(user('athlete'));
     await seed();
@@ -194,7 +194,7 @@ describe('data that a user has changed is not modified', () => {
     expect([platform.gyms, platform.posts, platform.trainees]).toEqual([[], [], []]);
   });
 
-  test('an administrator with another password: only steps that need the operator are postponed', async () => {
+  test('a changed password of the administrator postpones only steps that need the operator', async () => {
     await platform.close();
     platform = await startFakePlatform();
     user('administrator').password = 'my own password';
@@ -208,7 +208,7 @@ describe('data that a user has changed is not modified', () => {
 });
 
 describe('without a bank', () => {
-  test('accounts, a gym and a training service exist; a later start with a bank adds the payments', async () => {
+  test('accounts, a gym and a training service are created, and a later start with a bank adds the payments', async () => {
     await seed({ hasBank: false });
     expect(platform.users).toHaveLength(7);
     expect([platform.gyms.length, platform.services.length, platform.payments.length]).toEqual([1, 1, 0]);
@@ -228,7 +228,7 @@ describe('startDemoSeed', () => {
       log,
     });
 
-  test('waits for the services, and is done when the data is complete', async () => {
+  test('the seed waits for the services and is done when the data is complete', async () => {
     let ready = false;
     let checks = 0;
     const seeding = start(async () => {
@@ -243,7 +243,7 @@ describe('startDemoSeed', () => {
     await seeding.stop();
   });
 
-  test('is done with complete data while a service is down, and asks identity only', async () => {
+  test('the seed is done with complete data while a service is down, and calls identity only', async () => {
     await seed();
     platform.requests = [];
     const seeding = start(async () => false);
@@ -253,7 +253,7 @@ describe('startDemoSeed', () => {
     await seeding.stop();
   });
 
-  test('waits for a service that is down while the data is incomplete', async () => {
+  test('the seed waits for a service that is down while the data is incomplete', async () => {
     await seed();
     user('premium').height = null;
     platform.requests = [];
@@ -274,7 +274,7 @@ describe('startDemoSeed', () => {
     await seeding.stop();
   });
 
-  test('retries after a failure', async () => {
+  test('the seed retries after a failure', async () => {
     platform.faultAt = (request) => (request === 20 ? 'lost before' : undefined);
     const seeding = start(async () => true);
     await eventually(() => seeding.isDone());
@@ -282,7 +282,7 @@ describe('startDemoSeed', () => {
     await seeding.stop();
   });
 
-  test('stops at once', async () => {
+  test('the seed stops at once', async () => {
     const seeding = start(async () => false);
     const startedAt = performance.now();
     await seeding.stop();

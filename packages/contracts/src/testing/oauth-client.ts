@@ -1,4 +1,4 @@
-/** An OAuth client and its user's browser, step by step, so that a test can change each step. */
+/** An OAuth client and its user's browser in steps, each of which a test can change. */
 import { createHash, randomBytes } from 'node:crypto';
 import { type Browser, type BrowserPage, createBrowser } from '@fitness/shared/testing/browser.ts';
 import { OAUTH_PATHS } from '../oauth.ts';
@@ -24,7 +24,7 @@ export const createPkce = (): Pkce => {
 
 export type Params = Record<string, string | undefined>;
 
-const given = (params: Params): Record<string, string> =>
+const withoutUndefined = (params: Params): Record<string, string> =>
   Object.fromEntries(
     Object.entries(params).filter((entry): entry is [string, string] => entry[1] !== undefined),
   );
@@ -65,7 +65,7 @@ export const createOauthClient = (
       await fetch(`${origin}${path}`, {
         method: 'POST',
         headers: { ...(await headers()), 'content-type': 'application/x-www-form-urlencoded' },
-        body: new URLSearchParams(given(params)).toString(),
+        body: new URLSearchParams(withoutUndefined(params)).toString(),
       }),
     );
 
@@ -86,7 +86,7 @@ export const createOauthClient = (
 
   const authorizeUrl = (params: Params): string => {
     const defaults = { response_type: 'code', redirect_uri: REDIRECT_URI, code_challenge_method: 'S256' };
-    const query = new URLSearchParams(given({ ...defaults, ...params }));
+    const query = new URLSearchParams(withoutUndefined({ ...defaults, ...params }));
     return `${OAUTH_PATHS.authorize}?${query.toString()}`;
   };
 

@@ -3,7 +3,7 @@ import { changesOf } from './actions.ts';
 
 const gym = { name: 'Iron', license: { approved: null, image: 'a.pdf' }, majors: [1, 2], version: 1 };
 
-test('the changed fields, by their path, without counters and times', () => {
+test('changes are the changed fields by their path, without counters and times', () => {
   const after = {
     ...gym,
     license: { ...gym.license, approved: true },
@@ -26,7 +26,7 @@ test('a field that appears or disappears is null on the other side', () => {
   expect(changesOf({ crowd }, { crowd: null })).toEqual({ before: after, after: before });
 });
 
-test('equal values are no change, also of dates and lists', () => {
+test('equal values are not a change, including dates and lists', () => {
   expect(changesOf({ at: new Date(5), list: [1] }, { at: new Date(5), list: [1] })).toBeUndefined();
   expect(changesOf({ at: new Date(5) }, { at: new Date(6) })?.after).toEqual({ at: new Date(6) });
   expect(changesOf({ a: undefined }, { a: null })).toBeUndefined();

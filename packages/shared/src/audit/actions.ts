@@ -1,12 +1,12 @@
-/** What operators do, as the audit log names it (ADR 56). */
+/** The names of operators' actions in the audit log (ADR 56). */
 
 export const AUDIT_ACTIONS = [
   'user.update',
   'user.assign_roles',
   'user.delete',
-  /** The second factor of somebody else. */
+  /** The second factor of another user was removed. */
   'second_factor.remove',
-  /** The session of somebody else. */
+  /** The session of another user was ended. */
   'session.end',
   /** A new personal token of an account with an operator's permission, made by its owner. */
   'token.create',
@@ -19,7 +19,7 @@ export const AUDIT_ACTIONS = [
   'withdrawal.reject',
   'deposit.resolve',
   'refund.resolve',
-  /** An operator has bought a boost for a target of somebody else. */
+  /** An operator has bought a boost for another user's target. */
   'boost.buy',
   'gym.update',
   'gym.delete',
@@ -30,7 +30,7 @@ export const AUDIT_ACTIONS = [
   'training_service.delete',
   'media.upload',
   'media.delete',
-  /** A private document of somebody else was requested. */
+  /** A private document of another user was requested. */
   'document.view',
   /** On `/ops`, or by the command `npm run dead-letters`. */
   'dead_letters.replay',
@@ -72,7 +72,7 @@ const flat = (values: object, prefix = ''): [string, unknown][] =>
     isNested(value) ? flat(value, `${prefix}${name}.`) : [[`${prefix}${name}`, value]],
   );
 
-/** The fields that differ; undefined when none does. `isWanted` selects among them. */
+/** The changed fields; undefined without any. `isWanted` selects among them. */
 export const changesOf = (
   before: object,
   after: object,

@@ -4,8 +4,8 @@
  *
  * Reads MONGODB_URI, and the database of each service from `<SERVICE>_MONGODB_DATABASE` (`fitness_<service>`). A
  * MONGODB_DATABASE that is another one is refused. Where a process may only read its own database, run the command there,
- * for one service. Exit codes: 0 everything is intact, 1 something was changed, 2 it could not be checked, or it is
- * intact and that could not be recorded, 64 wrong usage.
+ * for one service. Exit codes: 0 everything is intact, 1 something was changed, 64 wrong usage. 2 means that the check failed,
+ * or that its result could not be recorded.
  */
 import { systemClock } from '../kernel/clock.ts';
 import { databaseOf } from '../kernel/config.ts';
@@ -23,7 +23,7 @@ const EXIT_DIFFERENCE = 1;
 const EXIT_FAILED = 2;
 const EXIT_USAGE = 64;
 
-interface Wanted {
+interface Check {
   service: string;
   noted: NotedHead | undefined;
 }
@@ -32,16 +32,16 @@ const printLine = (line: string): void => void process.stdout.write(`${line}\n`)
 const printError = (line: string): void => void process.stderr.write(`${line}\n`);
 
 /** Undefined for wrong arguments. */
-const readArguments = (given: readonly string[]): Wanted[] | undefined => {
-  if (given.length === 0) return AUDITED_SERVICES.map((service) => ({ service, noted: undefined }));
-  const wanted: Wanted[] = [];
-  for (const argument of given) {
+const readArguments = (args: readonly string[]): Check[] | undefined => {
+  if (args.length === 0) return AUDITED_SERVICES.map((service) => ({ service, noted: undefined }));
+  const checks: Check[] = [];
+  for (const argument of args) {
     const [service = '', head] = argument.split('=');
     const noted = head === undefined ? undefined : readHead(head);
     if (!isAudited(service) || (head !== undefined && noted === undefined)) return undefined;
-    wanted.push({ service, noted });
+    checks.push({ service, noted });
   }
-  return wanted;
+  return checks;
 };
 
 const lineOf = (service: string, report: AuditLogReport): string => {
@@ -68,16 +68,16 @@ const withDatabase = async <T>(database: string, use: (connection: Connection) =
 };
 
 const checkAll = async (
-  checks: readonly (Wanted & { database: string })[],
+  checks: readonly (Check & { database: string })[],
   progress: Progress,
 ): Promise<number> => {
   for (const { database } of checks) progress.expect(await withDatabase(database, auditLogParts));
   let [entries, changed, unrecorded] = [0, 0, 0];
   for (const { service, noted, database } of checks) {
     const report = await withDatabase(database, async (connection) => {
-      const found = await checkAuditLog(connection, service, noted, progress);
-      const isIntact = found.difference === undefined;
-      return { ...found, problem: await recordAuditResult(connection, 'log', isIntact, systemClock) };
+      const result = await checkAuditLog(connection, service, noted, progress);
+      const isIntact = result.difference === undefined;
+      return { ...result, problem: await recordAuditResult(connection, 'log', isIntact, systemClock) };
     });
     printLine(lineOf(service, report));
     if (report.problem !== undefined) {
@@ -96,12 +96,12 @@ const checkAll = async (
 };
 
 const main = async (): Promise<number> => {
-  const wanted = readArguments(process.argv.slice(2));
-  if (wanted === undefined) {
+  const requested = readArguments(process.argv.slice(2));
+  if (requested === undefined) {
     printError(USAGE);
     return EXIT_USAGE;
   }
-  const checks = wanted.map((each) => ({ ...each, database: databaseOf(each.service, process.env) }));
+  const checks = requested.map((each) => ({ ...each, database: databaseOf(each.service, process.env) }));
   return withProgress((progress) => checkAll(checks, progress));
 };
 

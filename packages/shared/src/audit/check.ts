@@ -24,11 +24,11 @@ export interface AuditLogReport {
   head: string | undefined;
   /** Entries that were not sealed when the check began. */
   unsealed: number;
-  /** The first one found. */
+  /** The first difference. */
   difference: Difference;
 }
 
-/** About how many parts of progress the check of this log makes: each entry is read with its seal, and by itself. */
+/** The approximate number of progress steps of this log's check: each entry is read with its seal, and by itself. */
 export const auditLogParts = async (connection: Connection): Promise<number> =>
   2 * (await registerAuditModels(connection).entries.estimatedDocumentCount());
 
@@ -61,7 +61,7 @@ export const checkAuditLog = async (
       .sort({ _id: 1 })
       .limit(CHUNK)
       .lean<AuditEntryDocument[]>();
-    // After the entries: a seal is written before its entries are marked.
+    // This is read after the entries, because a seal is written before its entries are marked.
     lastSeal = (await seals.newest(lastSeal))?.number ?? 0;
     for (const document of chunk) {
       const difference = differenceOfEntry(document, service, lastSeal);
@@ -83,7 +83,7 @@ const differenceOfEntry = (document: AuditEntryDocument, service: string, lastSe
     : undefined;
 };
 
-/** Those listed in a seal, and those marked with its number, in one snapshot. */
+/** The records listed in a seal, and those marked with its number, in one snapshot. */
 const recordsOf = (
   connection: Connection,
   { entries }: AuditModels,
@@ -95,7 +95,7 @@ const recordsOf = (
       .find({ _id: trusted({ $in: ids }) })
       .session(session)
       .lean<AuditEntryDocument[]>();
-    const known = new Set(listed.map(({ _id }) => _id));
+    const listedIds = new Set(listed.map(({ _id }) => _id));
     const marked = await entries.find({ seal: number }).session(session).lean<AuditEntryDocument[]>();
-    return [...listed, ...marked.filter(({ _id }) => !known.has(_id))].map(toSealed);
+    return [...listed, ...marked.filter(({ _id }) => !listedIds.has(_id))].map(toSealed);
   });

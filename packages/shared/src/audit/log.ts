@@ -1,5 +1,5 @@
 /**
- * The audit log of one service: what operators did, stored in the transaction of the effect, append-only and hash-chained
+ * The audit log of one service: actions of operators, stored in the transaction of the effect, append-only and hash-chained
  * (ADR 56). Personal values are encrypted; see audit-values.ts.
  */
 import type { ClientSession, Connection } from 'mongoose';
@@ -31,7 +31,7 @@ import { encryptValue, KEY_BYTES, type StoredField } from './values.ts';
 /** A state of the subject. */
 export interface AuditState {
   values: AuditValues;
-  /** Whose personal values these are; null: nobody's, and they are stored as they are. */
+  /** The account whose personal values these are; null: none, and the values are stored unencrypted. */
   personId: number | null;
 }
 
@@ -44,7 +44,7 @@ export interface AuditRecord {
   after?: AuditState;
   /** Default: no field is personal. */
   isPersonal?: IsPersonal;
-  /** Of the actor. Default: the current one; another where something else completes what the actor has asked for. */
+  /** The request of the actor. Default: the current one. It differs if a later step completes the request. */
   requestId?: string | null;
 }
 
@@ -54,7 +54,7 @@ export interface AuditLog {
    * `inTransaction`.
    */
   record(session: ClientSession, entry: AuditRecord): Promise<void>;
-  /** Newest first, at most `limit` with an id below `beforeId`; fewer when they are large. */
+  /** Entries with an id below `beforeId`, newest first: at most `limit`, or fewer if they are large. */
   list(
     filter: AuditFilter,
     page: { beforeId: number | undefined; limit: number },
@@ -64,7 +64,7 @@ export interface AuditLog {
   eraseAccount(session: ClientSession, userId: number): Promise<void>;
   /** One round of sealing; returns the number of sealed entries. */
   seal(): Promise<number>;
-  /** As `seal`; does nothing while no entry can be waiting. */
+  /** Like `seal`, but does nothing while no entry can be waiting. */
   sealIfNeeded(): Promise<unknown>;
 }
 
@@ -85,7 +85,7 @@ export interface AuditLogOptions {
 const SEAL_ALL_MS = MINUTE_MS;
 const KEY_ATTEMPTS = 50;
 const LONGEST_KEY_DELAY_MS = 50;
-/** In the first one another replica may be faster, which has not seen the entry yet. */
+/** In the first round, another replica that has not seen the entry yet may be faster. */
 const ROUNDS_AFTER_COMMIT = 2;
 
 export const createAuditLog = ({
@@ -164,7 +164,7 @@ const createRounds = (seal: () => Promise<number>, sealAllMs: number) => {
     due = ROUNDS_AFTER_COMMIT;
   };
   return {
-    /** After the commit of an entry. */
+    /** Requests sealing after the commit of an entry. */
     request,
     runIfNeeded: async (): Promise<void> => {
       const now = performance.now();
@@ -192,9 +192,8 @@ const onceForEach = (keyOf: KeyOf): KeyOf => {
 };
 
 /**
- * The key of a person, made at its first use; null when the account is erased. Outside of the caller's transaction, so that
- * concurrent operators do not conflict: what is encrypted under a key that an erasure destroys meanwhile cannot be read
- * either.
+ * The key of a person, made at its first use; null when the account is erased. It is made outside the caller's transaction, to
+ * avoid conflicts between operators. If an erasure destroys the key meanwhile, values encrypted under it cannot be read.
  */
 const createKeys =
   ({ keys }: AuditModels, random: Pick<Random, 'bytes'>): KeyOf =>
@@ -204,7 +203,7 @@ const createKeys =
       if (known !== null) return toKey(known);
       const made = { _id: userId, key: random.bytes(KEY_BYTES).toString('base64') };
       try {
-        // By the driver: a lost response to this write leaves nothing in doubt, because a repeat finds the key.
+        // This bypasses mongoose: if the response is lost, a repeat finds the key, and nothing is in doubt.
         await keys.collection.insertOne(made as never, { writeConcern: { w: 'majority' } });
         return toKey(made);
       } catch (error) {
@@ -215,7 +214,7 @@ const createKeys =
     }
   };
 
-/** Times in the form that clients know (contract, section 1), also inside of lists and documents. */
+/** Times in the form that clients know (contract, section 1), including those inside lists and documents. */
 const withTimestamps = (value: unknown): unknown => {
   if (value instanceof Date) return formatTimestamp(value);
   if (Array.isArray(value)) return value.map(withTimestamps);
@@ -258,7 +257,7 @@ const createAuditSealer = (
   });
   let isPrepared = false;
   return async () => {
-    // Not at the start: no other database of a service is needed before it is ready.
+    // This is not done at the start, when a service needs no second database.
     if (!isPrepared) await stored.prepare();
     isPrepared = true;
     return round();

@@ -35,7 +35,7 @@ export interface AuditKeyDocument {
   key: string | null;
 }
 
-/** Each has an audit log in its own database. The order never changes: it is a part of the ids. */
+/** Services with an audit log in their database. The order never changes, because it is a part of the ids. */
 export const AUDITED_SERVICES = [
   'identity',
   'wallet',
@@ -54,8 +54,8 @@ const SLOTS = 8;
 const PER_SECOND = 200_000;
 
 /**
- * The id of an entry: larger than that of every earlier second, in all services, and unique in all of them. So the chains
- * are merged, and a period is read, by the id alone. Exact in a number until the year 2148.
+ * The id of an entry: larger than the ids of every earlier second, and unique over all services. Chains are merged and periods
+ * are read by the id alone. It is exact in a number until the year 2148.
  */
 export const auditId = (service: string, at: Date, number: number): number => {
   const slot = (AUDITED_SERVICES as readonly string[]).indexOf(service);
@@ -126,7 +126,7 @@ privacy(
   entrySchema,
   pseudonymise('the numbers of the operator and of what they changed', 'actor_id', 'subject_id'),
   retain('what operators did, unchangeable', '_id', 'service', 'at', 'action', 'subject_type', 'request_id'),
-  retain('likewise', 'hash', 'seal'),
+  retain('what operators did, unchangeable', 'hash', 'seal'),
   retain('personal values in it are encrypted under a key of the person that is erased', 'before', 'after'),
 );
 
@@ -154,7 +154,7 @@ export interface AuditModels {
 /** MongoDB allows 63 characters. */
 const SEALS_SUFFIX = '_audit_seals';
 
-/** The database of the seals of a service with this database. To it the service can only add (ADR 53). */
+/** The database of a service's seals, by the name of its main database. It is append-only for the service (ADR 53). */
 export const auditSealsDatabase = (database: string): string => `${database}${SEALS_SUFFIX}`;
 
 /** The connection to that database, by the sockets of `connection`. */

@@ -11,7 +11,7 @@ export interface AuditFilter {
   subjectType?: string | undefined;
   subjectId?: number | undefined;
   action?: string | undefined;
-  /** Inclusive, as `to`; whole seconds count. */
+  /** Inclusive, like `to`, in whole seconds. */
   from?: Date | undefined;
   to?: Date | undefined;
 }
@@ -30,10 +30,10 @@ export interface AuditEntry {
   after: AuditValues | null;
 }
 
-/** In the place of a personal value that nobody can read any more. */
+/** Replaces a personal value that can no longer be read. */
 const ERASED = { erased: true } as const;
 
-/** In the place of a personal value that was changed in the database. */
+/** Replaces a personal value that was changed in the database. */
 const CHANGED = { changed: true } as const;
 
 /** An answer must not exceed the largest message of gRPC, 4 MiB. */
@@ -70,9 +70,9 @@ export const createAuditReader = ({ entries, keys }: AuditModels, service: strin
   const keysOf = async (stored: readonly StoredField[]): Promise<Map<number, Buffer>> => {
     const people = new Set(stored.flatMap((field) => ('person' in field ? [field.person] : [])));
     if (people.size === 0) return new Map();
-    const found = await keys.find({ _id: trusted({ $in: [...people] }) }).lean();
+    const keyRows = await keys.find({ _id: trusted({ $in: [...people] }) }).lean();
     return new Map(
-      found.flatMap(({ _id, key }) => (key === null ? [] : [[_id, Buffer.from(key, 'base64')] as const])),
+      keyRows.flatMap(({ _id, key }) => (key === null ? [] : [[_id, Buffer.from(key, 'base64')] as const])),
     );
   };
   return {
@@ -80,19 +80,19 @@ export const createAuditReader = ({ entries, keys }: AuditModels, service: strin
       filter: AuditFilter,
       { beforeId, limit }: { beforeId: number | undefined; limit: number },
     ): Promise<{ entries: AuditEntry[]; hasMore: boolean }> => {
-      const found = await entries.aggregate<AuditEntryDocument>([
+      const rows = await entries.aggregate<AuditEntryDocument>([
         ...toStages(service, filter, beforeId),
         { $sort: { _id: -1 } },
         { $limit: limit + 1 },
       ]);
-      const shown = fitting(found.slice(0, limit));
+      const shown = fitting(rows.slice(0, limit));
       const people = await keysOf(
         shown.flatMap((entry) => [...fieldsOf(entry.before), ...fieldsOf(entry.after)]),
       );
-      return { entries: shown.map((entry) => toEntry(entry, people)), hasMore: found.length > shown.length };
+      return { entries: shown.map((entry) => toEntry(entry, people)), hasMore: rows.length > shown.length };
     },
     count: async (filter: AuditFilter): Promise<number> => {
-      // Also without a filter: the number that the server keeps of all documents may stay wrong after a crash.
+      // The rows are counted even without a filter, because the server's own count may stay wrong after a crash.
       const [counted] = await entries.aggregate<{ total: number }>([
         ...toStages(service, filter, undefined),
         { $count: 'total' },
@@ -102,10 +102,10 @@ export const createAuditReader = ({ entries, keys }: AuditModels, service: strin
   };
 };
 
-/** The first entry, and those after it that fit into one answer. */
-const fitting = (found: readonly AuditEntryDocument[]): AuditEntryDocument[] => {
+/** The first entry, and the following ones that fit into one answer. */
+const fitting = (rows: readonly AuditEntryDocument[]): AuditEntryDocument[] => {
   let size = 0;
-  return found.filter(({ before, after }, index) => {
+  return rows.filter(({ before, after }, index) => {
     size += (before?.length ?? 0) + (after?.length ?? 0);
     return index === 0 || size <= MAX_CHARACTERS;
   });

@@ -1,4 +1,4 @@
-/** What the last audits of a service have found, for its metrics: the commands that audit are processes of their own. */
+/** Stores the results of the last audits for the metrics of a service, because audits are separate processes. */
 import type { Connection } from 'mongoose';
 import { type Clock, SECOND_MS } from '../kernel/clock.ts';
 import type { Metrics } from '../kernel/metrics.ts';
@@ -22,7 +22,7 @@ collectionPrivacy<AuditResult>(
 
 const resultsOf = (connection: Connection) => connection.collection<AuditResult>(AUDIT_RESULTS);
 
-/** Returns what prevented it, in one sentence: what the audit has found is worth more than its record. */
+/** Returns the problem as a sentence instead of throwing: the result of the audit matters more than its record. */
 export const recordAuditResult = async (
   connection: Connection,
   audit: AuditName,
@@ -51,9 +51,9 @@ export const addAuditMetrics = (
     },
     labelNames: ['audit'],
     read: async () => {
-      const found = await resultsOf(connection).find().toArray();
+      const results = await resultsOf(connection).find().toArray();
       return audits.map((audit) => {
-        const result = found.find(({ _id }) => _id === audit);
+        const result = results.find(({ _id }) => _id === audit);
         return {
           labels: { audit },
           values: {

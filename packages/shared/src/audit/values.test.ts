@@ -6,13 +6,13 @@ const key = systemRandom.bytes(KEY_BYTES);
 const encrypt = (value: unknown, place = '1.after.email') => encryptValue(key, place, value, systemRandom);
 
 test.each([['text'], [12], [true], [null], [['a', 'b']], [{ nested: 'فارسی' }]])(
-  '%j is read back',
+  'the encrypted value %j is read back',
   (value) => {
     expect(decryptValue(key, '1.after.email', encrypt(value))).toEqual(value);
   },
 );
 
-test('the ciphertext neither contains the value nor tells it by its length or its repetition', () => {
+test('the ciphertext does not reveal the value, its length or its repetition', () => {
   const [yes, no] = [encrypt(true), encrypt(false)];
   expect(yes).toHaveLength(no.length);
   expect(Buffer.from(encrypt('secret'), 'base64').includes('secret')).toBe(false);

@@ -1,6 +1,6 @@
 import { isIPv6 } from 'node:net';
 
-/** `host:port` as gRPC reads it: without brackets the last group of an IPv6 host would be taken for the port. */
+/** `host:port` as gRPC reads it. Without brackets, the last group of an IPv6 host would be read as the port. */
 export const grpcAddress = (host: string, port: number): string =>
   host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
 
@@ -8,7 +8,7 @@ export const grpcAddress = (host: string, port: number): string =>
 export const hostOf = (address: string): string => address.slice(0, address.lastIndexOf(':'));
 
 /**
- * What a channel connects to, for one address or the list of a configuration variable: a name is resolved again, while the
+ * The target of a channel, for one address or the list of a configuration variable. A name is resolved again later, but the
  * addresses of a list never change.
  */
 export const targetOf = (addresses: string): string => {

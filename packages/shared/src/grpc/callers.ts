@@ -1,6 +1,6 @@
 /**
- * Which processes may call which RPC. What is not listed is refused, and a server does not start with an RPC that is
- * missing here. `docs/process-access.md` shows it as a table.
+ * Lists which processes may call which RPC. All other calls are refused, and a server does not start with an RPC that is
+ * missing here. `docs/process-access.md` shows the list as a table.
  */
 import type { AuditLogDefinition } from '@fitness/proto/gen/fitness/common/v1/AuditLog.ts';
 import type { BlockersDefinition } from '@fitness/proto/gen/fitness/common/v1/Blockers.ts';
@@ -19,7 +19,7 @@ type RpcOf<Definition> = keyof {
 };
 type CallersOf<Definition> = Readonly<Record<RpcOf<Definition>, readonly ProcessName[]>>;
 
-/** By the full name of the gRPC service; an RPC without its callers does not compile. */
+/** Callers by the full name of the gRPC service. An RPC without callers does not compile. */
 export const RPC_CALLERS = {
   'fitness.common.v1.AuditLog': {
     Count: ['identity'],

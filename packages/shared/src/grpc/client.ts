@@ -1,6 +1,6 @@
 /**
  * A typed client of one gRPC service. Every call has a deadline, at most that of the current request, and a circuit
- * breaker. An error that the target threw is thrown again here; a missing answer is `unavailable` (503), never taken as a
+ * breaker. An error that the target threw is thrown again here. A missing answer is `unavailable` (503), never a
  * "no".
  */
 import {
@@ -30,11 +30,11 @@ import { spanOf, spanResult } from './spans.ts';
 
 export interface GrpcClientOptions<Definition> {
   definition: Definition;
-  /** `host:port`, or the list of a configuration variable. Calls take the replicas in turn. */
+  /** `host:port`, or the list of a configuration variable. Calls rotate over the replicas. */
   address: string;
   /** The called process. */
   target: ProcessName;
-  /** The name of this client in metrics, logs and errors; by default that of the target. */
+  /** The name of this client in metrics, logs and errors. Default: the name of the target. */
   name?: string | undefined;
   /** Signs in the name of the calling process. */
   signer: CallerSigner;
@@ -75,7 +75,7 @@ const BREAKER_RESET_MS = 1_000;
 const RETRY_DELAY_MS = 100;
 
 const CHANNEL_OPTIONS = {
-  // Counts every call for a debugging service that no process offers.
+  // Channelz would count every call for a debugging service that no process offers.
   'grpc.enable_channelz': 0,
   'grpc.keepalive_time_ms': 20_000,
   'grpc.keepalive_timeout_ms': 3_000,
@@ -85,7 +85,7 @@ const CHANNEL_OPTIONS = {
   'grpc.max_reconnect_backoff_ms': 250,
   // The default policy sends every call to the first replica that answers.
   'grpc.service_config': JSON.stringify({ loadBalancingConfig: [{ round_robin: {} }] }),
-  // A name server could replace it.
+  // Otherwise a name server could replace the configuration.
   'grpc.service_config_disable_resolution': 1,
   // A name is resolved again whenever a connection ends, but no sooner than this.
   'grpc.dns_min_time_between_resolutions_ms': 5_000,

@@ -1,4 +1,4 @@
-/** The certificate of a process as grpc-js takes it. The interface that follows renewals is experimental there. */
+/** The certificate of a process in the form of grpc-js, whose interface for renewals is experimental. */
 import { type ChannelCredentials, credentials, experimental, ServerCredentials } from '@grpc/grpc-js';
 import type { ProcessTls, TlsFiles } from '../process-identity/process-tls.ts';
 
@@ -10,12 +10,12 @@ const identityOf: Update<experimental.IdentityCertificateUpdateListener> = ({ ce
   privateKey: key,
 });
 
-/** One for each certificate: channels with the same one share their connections. */
+/** One provider per certificate: channels with the same provider share their connections. */
 const providers = new WeakMap<ProcessTls, experimental.CertificateProvider>();
 
 const providerOf = (tls: ProcessTls): experimental.CertificateProvider => {
-  const known = providers.get(tls);
-  if (known !== undefined) return known;
+  const existing = providers.get(tls);
+  if (existing !== undefined) return existing;
   const stops = new Map<unknown, () => void>();
   const add = <Listener extends (update: never) => void>(
     listener: Listener,

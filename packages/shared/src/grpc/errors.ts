@@ -24,7 +24,7 @@ const GRPC_STATUS: Readonly<Record<ErrorKind, status>> = {
 };
 
 /**
- * For a status without our metadata, which does not come from a handler. UNAUTHENTICATED is missing: it means that the
+ * Kinds for a status without our metadata, which does not come from a handler. UNAUTHENTICATED is missing: it means that the
  * signature of the calling process was refused, which is not the user's error.
  */
 const KIND_BY_STATUS: Partial<Record<status, ErrorKind>> = {

@@ -76,19 +76,19 @@ export interface GrpcServerOptions {
 }
 
 export interface GrpcServer {
-  /** With the port as bound. */
+  /** The address with the bound port. */
   address: string;
-  /** The health service says that the process stops; calls are answered. */
+  /** Makes the health service report that the process is stopping. Calls are still answered. */
   markStopping(): void;
-  /** Answers the calls that have begun, and no others. */
+  /** Answers the calls that have begun, and refuses others. */
   close(): Promise<void>;
 }
 
 const CLOSE_GRACE_MS = 3_000;
 
 /**
- * After it a client connects again, and so learns of replicas that its name has got since; a call that has begun may end on
- * the old connection. With the pause between two look-ups of a name, a new replica has its share within 30 s.
+ * After this time a client reconnects and discovers new replicas of a name. A call that has begun may end on the old
+ * connection. Including the pause between two name look-ups, a new replica gets its share of calls within 30 s.
  */
 const CONNECTION_AGE_MS = 15_000;
 /** Longer than the deadline of any call. */
@@ -136,7 +136,7 @@ export const startGrpcServer = async (options: GrpcServerOptions): Promise<GrpcS
   };
 };
 
-/** Undefined for an expired context as well. */
+/** Undefined for a missing, invalid or expired context. */
 const contextOf = (metadata: Metadata, signer: CallerSigner): InternalContext | undefined => {
   try {
     return signer.verify(firstValue(metadata, CALLER_HEADER));
@@ -169,7 +169,7 @@ const wrap =
       scope.deadline = Number.NEGATIVE_INFINITY;
     });
     const answer = async (): Promise<void> => {
-      // Without error metadata the calling process takes UNAUTHENTICATED for a failure of the call, not for the user's (see
+      // Without error metadata, the calling process treats UNAUTHENTICATED as a failure of the call, not of the user (see
       // errors.ts).
       const refuse = (details: string): void => {
         stop('UNAUTHENTICATED');

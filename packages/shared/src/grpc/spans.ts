@@ -11,7 +11,7 @@ export const spanOf = (
   return [method, { kind, parent, attributes: { 'rpc.system.name': 'grpc', 'rpc.method': method } }];
 };
 
-/** The others are answers that refuse. */
+/** Statuses that are failures. All others are refusals. */
 const FAILURES = new Set([
   'UNKNOWN',
   'DEADLINE_EXCEEDED',

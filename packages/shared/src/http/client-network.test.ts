@@ -13,7 +13,7 @@ test.each([
   ['1:2:3:4:5:6:192.0.2.1', '1:2:3:4::/64'],
   ['', ''],
   ['no address', 'no address'],
-])('%s is counted as %s', (address, network) => {
+])('limits count the address %s as %s', (address, network) => {
   expect(networkOf(address)).toBe(network);
 });
 

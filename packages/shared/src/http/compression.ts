@@ -1,6 +1,6 @@
 /**
- * Compression of what is read (RFC 9110, 8.4). Only answers to reads are compressed, which have no tokens, codes or recovery codes: the
- * length of a compressed answer says something about what is in it.
+ * Compression of responses to reads (RFC 9110, 8.4). Other responses are not compressed, because they may have tokens or codes:
+ * the length of a compressed response reveals something about its content.
  */
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
@@ -37,7 +37,7 @@ const encode = async (text: Buffer, coding: Coding, quality: number): Promise<Bu
   });
 };
 
-/** The ETag of a text in this coding: a cache must not take the one for the other. */
+/** The ETag of a text in this coding. Codings have different ETags: a cache must not confuse them. */
 export const etagIn = (coding: Coding, etag: string): string =>
   coding === 'identity' ? etag : etag.replace(/"$/, `-${coding}"`);
 
@@ -46,7 +46,7 @@ export const sendIn = async (coding: Coding, text: Buffer, reply: FastifyReply):
   return reply.send(await encode(text, coding, FAST));
 };
 
-/** For a text that is sent often: each coding of it is made once, at its first use. */
+/** Encodes a frequently sent text: each coding is made once, at its first use. */
 export const encodedOnce = (text: Buffer) => {
   const made = new Map<Coding, Promise<Buffer>>();
   return async (coding: Coding, reply: FastifyReply): Promise<FastifyReply> => {

@@ -1,5 +1,5 @@
 /**
- * Limits on connections: no client can keep one open for ever, and none delays the shutdown beyond its grace period.
+ * Limits on connections: no client can keep one open forever or delay the shutdown beyond its grace period.
  */
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
@@ -13,7 +13,7 @@ import { DEFAULT_LOCALE, translate } from '../kernel/i18n/translate.ts';
 export interface ConnectionLimits {
   /** Time for the headers of a request to arrive. */
   headersMs: number;
-  /** Time for a whole request to arrive: as long as a phone may need for a large file. */
+  /** Time for a whole request to arrive: long enough for a phone that uploads a large file. */
   requestMs: number;
   /** A connection without traffic is closed after this; longer than any handler takes. */
   stalledMs: number;
@@ -39,7 +39,7 @@ const LINGER_MS = SECOND_MS;
 type Refusal = readonly [status: string, key: MessageKey];
 const BAD_REQUEST: Refusal = ['400 Bad Request', 'error.bad_request'];
 const NOT_IMPLEMENTED: Refusal = ['501 Not Implemented', 'error.transfer_encoding'];
-/** What Node says of a coding that it does not know; the same error without it is about one that it knows. */
+/** Node's reason for an unknown coding. Without it, the same error is about a known coding. */
 const UNKNOWN_CODING = 'Request has invalid `Transfer-Encoding`';
 const REFUSALS: Readonly<Record<string, Refusal>> = {
   HPE_HEADER_OVERFLOW: ['431 Request Header Fields Too Large', 'error.bad_request'],
@@ -73,7 +73,7 @@ const answering = new WeakMap<Socket, Set<ServerResponse>>();
 const isAnswering = (socket: Socket): boolean =>
   [...(answering.get(socket) ?? [])].some((response) => response.headersSent);
 
-/** Closes the connections of `app` when it closes. Before that, while the process stops, with their next answer. */
+/** Closes the connections of `app`: with their next response while the process stops, and the rest when `app` closes. */
 export const endConnectionsWithServer = (
   app: FastifyInstance,
   closeGraceMs: number,
@@ -107,7 +107,7 @@ export const endConnectionsWithServer = (
     closing = true;
     setTimeout(() => {
       for (const socket of open) {
-        // Opened without a request: Node counts it as active.
+        // A connection without a request is active for Node.
         if (socket.bytesRead === 0) socket.destroy();
       }
     }, UNUSED_MS).unref();
@@ -126,7 +126,7 @@ export const isBodyMissing = ({ headers }: Pick<IncomingMessage, 'headers'>): bo
 
 const CONTINUE = /(?:^|\W)100-continue(?:$|\W)/i;
 
-/** `100 Continue` (RFC 9110, 10.1.1) where the body is read, not before: a client that is refused keeps its body. */
+/** Sends `100 Continue` (RFC 9110, 10.1.1) only when the body is read: a refused client never sends its body. */
 export const continueBeforeBody = (app: FastifyInstance): void => {
   app.server.on('checkContinue', (request, response) => app.server.emit('request', request, response));
   app.addHook('preParsing', ({ raw, headers }, reply, _payload, done) => {
@@ -138,18 +138,18 @@ export const continueBeforeBody = (app: FastifyInstance): void => {
   });
 };
 
-/** After an answer to the headers alone: a client that has sent nothing for so long has its answer, or sends no more. */
+/** After a response to the headers alone, a client that is quiet for this long has its response or sends no more. */
 const QUIET_MS = SECOND_MS / 2;
 const DRAIN_IDLE_MS = 5 * SECOND_MS;
 const DRAIN_MS = 30 * SECOND_MS;
 
-/** Connections that end with an answer that is on its way. */
+/** Connections that end with a response that is being sent. */
 const ending = new WeakSet<Socket>();
 
 /**
- * Whether `request` is answered without its body. Then its connection ends with the answer, which must say so
- * (`Connection: close`): what comes is never read as another request. It is dropped for a while, because a client that is
- * still sending cannot read the answer, and would lose it with the connection.
+ * Whether `request` is answered without its body. Its connection then ends with the response, which must say so
+ * (`Connection: close`). Further data is never read as another request. It is dropped for a while, because a client that is
+ * still sending would lose the response with the connection.
  */
 export const endsUnread = (request: IncomingMessage): boolean => {
   const { socket } = request;
@@ -161,7 +161,7 @@ export const endsUnread = (request: IncomingMessage): boolean => {
   return true;
 };
 
-/** What Node has parsed behind such a request, in the same packet, is not answered and has no effect (RFC 9112, 9.6). */
+/** Requests that Node has parsed after such a request are not answered and have no effect (RFC 9112, 9.6). */
 export const ignoreAfterEnd = (app: FastifyInstance): void => {
   app.addHook('onRequest', ({ raw }, reply, done) => {
     if (ending.has(raw.socket)) reply.hijack();
@@ -182,7 +182,7 @@ const drain = (socket: Socket): void => {
   socket.once('close', () => {
     for (const timer of [quiet, idle, limit]) clearTimeout(timer);
   });
-  // Instead of the parser of requests. Only while it is attached, a connection that it has paused can be resumed.
+  // Replaces the request parser. A connection that the parser has paused can be resumed only while it is attached.
   const detach = (): unknown => socket.removeAllListeners('data').on('data', onData);
   if (socket.isPaused()) socket.once('resume', detach).resume();
   else detach();

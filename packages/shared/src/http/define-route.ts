@@ -1,5 +1,5 @@
 /**
- * A route as data. The server makes the checks in this order on every route: caller (401), limit (429), the route's
+ * A route as data. On every route, the server checks in this order: caller (401), limit (429), the route's
  * permission (403), all before the body is read; then the permissions of fields (403) and the input (422). The use case
  * decides the rest (404, 403 of the resource, state).
  */
@@ -43,7 +43,7 @@ interface RouteInput<A extends Access, Params, Query, Body> {
   url: string;
   /** `Idempotency-Key`, if the route is `idempotent` and the client sent one. */
   idempotencyKey: string | undefined;
-  /** The client's IP address, from the gateway; of an IPv6 address its network. */
+  /** The client's IPv4 address or IPv6 network, from the gateway. */
   clientAddress: string;
   request: FastifyRequest;
   reply: FastifyReply;
@@ -69,7 +69,7 @@ export interface RouteSpec<A extends Access, Params, Query, Body, R extends Resp
   method: Method;
   /** Below `/api/v1`, e.g. `/gyms/:id`. */
   path: string;
-  /** Below `/internal` instead: a page of the gateway calls it, clients cannot, and the API's document does not have it. */
+  /** Moves the route below `/internal`. A page of the gateway calls it; clients cannot, and the API document omits it. */
   isInternal?: true;
   /** A verb phrase of at most six words: "Retrieve your account". */
   summary: string;
@@ -81,33 +81,33 @@ export interface RouteSpec<A extends Access, Params, Query, Body, R extends Resp
   /** The caller must also have all of these; checked with `permissions`. */
   alsoNeeds?: readonly Permission[];
   /**
-   * Fields of the body, or of the query of a GET, that need a permission of their own: 403 without it, whatever the value.
-   * One that needs it for some values only is decided by the use case.
+   * Fields of the body, or of the query of a GET, that need a separate permission: 403 without it, whatever the value.
+   * If only some values need it, the use case decides.
    */
   fieldPermissions?: Readonly<Record<string, Permission>>;
   /**
    * Kinds of token with access; checked with `permissions`. Default: all for a route that needs a permission or admits
-   * guests, else session and personal tokens only: no permission of a restricted token and no OAuth scope covers a route
+   * guests, otherwise session and personal tokens. No permission of a restricted token and no OAuth scope covers a route
    * without a permission. `docs/access.md` lists the result for every route.
    */
   tokenKinds?: readonly CallerTokenKind[];
-  /** Pages of the gateway that call it: the session of a page has access to its own routes alone, whatever they need. */
+  /** Pages of the gateway that call the route. The session of a page has access only to the routes of that page. */
   pages?: readonly SessionPage[];
-  /** Fields of the body that these pages send, where they do not send all: another one is 403, whatever the value. */
+  /** The only body fields that these pages may send, if not all. Any other field is 403, whatever its value. */
   pageFields?: readonly string[];
   /**
-   * What the audit log records when an operator uses the route. A test requires it of every route that changes something
+   * Actions that the audit log records when an operator uses the route. A test requires them for every route that changes something
    * and accepts a permission of operators.
    */
   audits?: readonly AuditAction[];
-  /** Counted for each user, and for guests by address; before the body is read. */
+  /** A rate limit per user, or per address for guests. It is counted before the body is read. */
   limit?: RateLimit | undefined;
-  /** Counts `limit` by address for users as well. */
+  /** Counts `limit` by address even for users. */
   limitPerAddress?: boolean;
   params?: Params;
   query?: Query;
   body?: Body;
-  /** Fields that a schema does not declare are removed. */
+  /** Schemas of the responses by status. Fields that a schema does not declare are removed. */
   responses: R;
   errorStyle?: ErrorStyle;
   /** Codes of the use case that the body of an error contains, by status. The server adds its own: {@link errorCodesOf}. */
@@ -119,8 +119,8 @@ export interface RouteSpec<A extends Access, Params, Query, Body, R extends Resp
   /** The longest JSON body; see {@link bodyLimitOf}. */
   bodyLimitBytes?: number;
   /**
-   * What guests read may be shown for some seconds more: caches keep it (docs/adr/0071, with the reviewed list of these
-   * routes). Not where anything must hide at once.
+   * Whether caches may show the response to guests for some more seconds (docs/adr/0071, with the reviewed list of these
+   * routes). Never set where data must be hidden at once.
    */
   guestCache?: boolean;
   /** For OpenAPI: the media type and the fields of a raw body. */
@@ -129,7 +129,7 @@ export interface RouteSpec<A extends Access, Params, Query, Body, R extends Resp
   produces?: readonly string[];
   /** For OpenAPI: error statuses of the use case, besides those that the server derives from the route. */
   errorStatuses?: readonly number[];
-  /** Undefined: the handler has sent the response on `reply`. */
+  /** Returns the reply, or undefined if the handler has sent it on the raw reply. */
   handle(input: RouteInput<A, Params, Query, Body>): Promise<ReplyOf<R> | undefined>;
 }
 
@@ -161,7 +161,7 @@ export const tokenKindsOf = ({
 
 const KIBIBYTE = 1024;
 const BODY_LIMIT_BYTES = 64 * KIBIBYTE;
-/** What anybody may send. */
+/** Limit for request bodies that anybody may send. */
 const AUTH_BODY_LIMIT_BYTES = 16 * KIBIBYTE;
 
 /**

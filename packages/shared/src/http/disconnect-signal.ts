@@ -1,4 +1,4 @@
-/** Ends work for a client that has disconnected. */
+/** Stops work for a client that has disconnected. */
 import type { RawReply } from './define-route.ts';
 
 /** Aborted when the client disconnects before the response is complete. */

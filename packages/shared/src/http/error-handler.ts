@@ -38,27 +38,27 @@ const fromFramework = (error: FrameworkError): AppError | undefined => {
 };
 
 export const toAppError = (error: unknown, scope = currentScope()): AppError => {
-  // First: the framework gives a status to what a client caused, such as a body that breaks off with ECONNRESET.
+  // This comes first: the framework has a status for client errors, such as a body that breaks off with ECONNRESET.
   const framework = isAppError(error) ? undefined : fromFramework((error ?? {}) as FrameworkError);
-  const known = framework ?? toOutage(error, scope) ?? (isAppError(error) ? error : undefined);
+  const appError = framework ?? toOutage(error, scope) ?? (isAppError(error) ? error : undefined);
   return (
-    known ??
+    appError ??
     new AppError({ kind: 'internal', code: 'internal', message: message('error.internal'), cause: error })
   );
 };
 
 /**
- * The framework ends the connection after a body that it did not read. A client that is still sending would lose the answer;
- * Node reads and drops the rest. Before the headers of the error, which may end it.
+ * Keeps the connection that the framework would close after an unread body. A client that is still sending would lose the
+ * response; Node reads and drops the rest. Call it before setting the error's headers, which may close the connection.
  */
 export const keepConnection = (reply: FastifyReply): void => {
   const { raw } = reply;
-  // One of its own headers is set while the server closes.
+  // A header that is set on the raw response means that the server is closing.
   const isSetForBody = reply.hasHeader('connection') && !raw.hasHeader('connection');
   if (isSetForBody && raw.shouldKeepAlive) reply.header('connection', 'keep-alive');
 };
 
-/** What operators must know of. A 501 is about what the client has sent. */
+/** Logs failures that operators must know of. A 501 is caused by the client. */
 export const logFailure = ({ log }: FastifyRequest, error: AppError): void => {
   if (HTTP_STATUS[error.kind] < 500 || error.kind === 'not_implemented') return;
   log.error({ err: error.cause ?? error, error_code: error.code }, error.message);

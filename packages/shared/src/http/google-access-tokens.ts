@@ -12,27 +12,27 @@ export interface ServiceAccount {
   privateKey: string;
 }
 
-/** `refused`: Google does not accept the account; otherwise the next try may succeed. */
+/** `refused`: Google does not accept the account. Otherwise the next attempt may succeed. */
 type AccessToken = { value: string } | { refused: boolean; detail: string };
 
 export interface GoogleAccessTokens {
   /** Never rejects. One token serves until shortly before it expires; concurrent calls share one request. */
   get(): Promise<AccessToken>;
-  /** Unless a newer token has replaced it. */
+  /** Discards a token unless a newer one has replaced it. */
   discard(value: string): void;
 }
 
 interface AccessTokensDependencies {
   client: ProviderClient;
-  /** Google dates its tokens. */
+  /** The real time, because Google checks the dates of assertions. */
   realTime: Clock;
-  /** As in Google's documentation, a URL. */
+  /** The scope as a URL, from Google's documentation. */
   scope: string;
 }
 
 const GRANT_TYPE = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
 const ASSERTION_S = 3_600;
-/** A token that expires sooner is not used any more. */
+/** A token that expires sooner is no longer used. */
 const TOKEN_MARGIN_MS = MINUTE_MS;
 /** Google refuses an assertion with 400. Statuses that are not here say nothing about the key. */
 const REFUSALS: ReadonlySet<number> = new Set([400, 401, 403]);

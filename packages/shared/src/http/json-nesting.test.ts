@@ -4,7 +4,7 @@ import { isNestedTooDeeply } from './json-nesting.ts';
 const lists = (depth: number, inner = ''): string => `${'['.repeat(depth)}${inner}${']'.repeat(depth)}`;
 const objects = (depth: number): string => `${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`;
 
-describe('JSON is nested too deeply', () => {
+describe('too deep JSON', () => {
   test.each([
     ['33 lists', lists(33)],
     ['33 objects', objects(33)],
@@ -12,12 +12,12 @@ describe('JSON is nested too deeply', () => {
     ['lists without an end', '['.repeat(500_000)],
     ['after a string that ends with a backslash', `{"a":"\\\\","b":${lists(32)}}`],
     ['after a string with an escaped quote', `{"a":"\\"","b":${lists(32)}}`],
-  ])('with %s', (_what, json) => {
+  ])('JSON is nested too deeply with %s', (_what, json) => {
     expect(isNestedTooDeeply(json)).toBe(true);
   });
 });
 
-describe('JSON is not nested too deeply', () => {
+describe('accepted JSON', () => {
   test.each([
     ['with 32 lists', lists(32, '1')],
     ['with 32 objects', objects(32)],

@@ -7,8 +7,8 @@ const OPENING = new Set([0x5b, 0x7b]);
 const CLOSING = new Set([0x5d, 0x7d]);
 
 /**
- * Whether lists and objects of `json` are nested deeper than 32: to parse them takes far more time than as many bytes of
- * other JSON. A bracket inside a string is none. Where the text is no JSON, the answer is about what precedes the mistake.
+ * Whether lists and objects of `json` are nested deeper than 32. Parsing them takes far longer than parsing other JSON of the
+ * same size. Brackets inside strings are ignored. For malformed JSON, the result is about the part before the mistake.
  */
 export const isNestedTooDeeply = (json: string): boolean => {
   let depth = 0;
@@ -16,7 +16,7 @@ export const isNestedTooDeeply = (json: string): boolean => {
   for (let at = 0; at < json.length; at += 1) {
     const code = json.charCodeAt(at);
     if (isInString) {
-      // The character after it is no end of the string.
+      // The character after a backslash does not end the string.
       if (code === BACKSLASH) at += 1;
       else if (code === QUOTE) isInString = false;
     } else if (code === QUOTE) isInString = true;

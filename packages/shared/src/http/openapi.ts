@@ -9,7 +9,7 @@ import { bodyLimitOf, type Route, tokenKindsOf } from './define-route.ts';
 import { CODED_STATUSES } from './error-handler.ts';
 import { idempotencyKeySchema } from './validation.ts';
 
-/** What the OpenAPI document says about a route. */
+/** The OpenAPI schema of a route. */
 export const openApiSchema = (route: Route): Record<string, unknown> => {
   if (route.isInternal === true) return { hide: true };
   const responses = Object.entries(route.responses).map(([status, schema]) => [
@@ -39,8 +39,8 @@ export const openApiSchema = (route: Route): Record<string, unknown> => {
 };
 
 /**
- * Any one of these is enough. The scopes of an app are those that its user can grant, so a route whose permissions are not
- * among them has no alternative for apps.
+ * Alternatives of which one is enough. An app has only scopes that its user can grant. A route whose permissions cannot be
+ * granted therefore has no alternative for apps.
  */
 const securityOf = (route: Route): Record<string, readonly string[]>[] => {
   const { access, permissions, alsoNeeds = [] } = route;
@@ -93,7 +93,7 @@ export const completeDocument = (document: Document, routes: readonly Route[], p
   return document;
 };
 
-/** On the two answers to a read that have it. */
+/** Describes the ETag on the two responses to a read that have it. */
 const describeEtags = ({ responses = {} }: DocumentedOperation): void => {
   if (responses[304] === undefined) return;
   for (const status of [200, 304]) {
@@ -122,7 +122,7 @@ const listErrorCodes = ({ responses = {} }: DocumentedOperation, route: Route): 
     Object.assign(responses[status] ?? {}, { [ERROR_CODES]: codes });
 };
 
-/** An empty query parameter counts as absent; a list is comma-separated. */
+/** An empty query parameter is treated as absent. A list is comma-separated. */
 const describeQuery = (parameter: NonNullable<DocumentedOperation['parameters']>[number]): void => {
   if (parameter.in !== 'query') return;
   parameter.allowEmptyValue = true;

@@ -37,7 +37,7 @@ const bodyOf = (query: Record<string, string>, page: Partial<PageOf<number>> = {
 const POSTS = 'https://api.example/api/v1/posts';
 
 describe('the request', () => {
-  test('is the first thirty rows by default', () => {
+  test('a request without parameters asks for the first thirty rows', () => {
     expect(toPageRequest(parse({}), URL_OF_LIST)).toEqual({ mode: 'page', page: 1, perPage: 30, skip: 0 });
   });
 
@@ -55,14 +55,14 @@ describe('the request', () => {
   });
 
   test.each(['0', '-1', '1.5', 'x', '', ' 1', '1e3', '0x10', '٣', '12345678901234567890', ['1', '2'], {}])(
-    'page or per_page %p is 422 under its name',
+    'an invalid page or per_page %p is 422 under its name',
     (value) => {
       expect(fieldsOf(() => parse({ page: value }))).toEqual(['page']);
       expect(fieldsOf(() => parse({ per_page: value }))).toEqual(['per_page']);
     },
   );
 
-  test('a page that is too large and one that is no number read differently', () => {
+  test('a too large page number and a malformed one have different messages', () => {
     const textOf = (page: string) => {
       try {
         parse({ page });
@@ -78,15 +78,20 @@ describe('the request', () => {
 });
 
 describe('a cursor', () => {
-  test.each([[[1]], [[9_007_199_254_740_991]], [[3, 1_024]], [[0, 0.5, 7]]])('of %p comes back', (key) => {
-    expect(toPageRequest(parse({ cursor: cursorOf(key) }), URL_OF_LIST, { keyLength: key.length })).toEqual({
-      mode: 'cursor',
-      perPage: 30,
-      after: key,
-    });
-  });
+  test.each([[[1]], [[9_007_199_254_740_991]], [[3, 1_024]], [[0, 0.5, 7]]])(
+    'a cursor for the key %p is decoded to the same key',
+    (key) => {
+      expect(toPageRequest(parse({ cursor: cursorOf(key) }), URL_OF_LIST, { keyLength: key.length })).toEqual(
+        {
+          mode: 'cursor',
+          perPage: 30,
+          after: key,
+        },
+      );
+    },
+  );
 
-  test('is URL-safe', () => {
+  test('a cursor is URL-safe', () => {
     expect(cursorOf([123_456_789, 987_654_321])).toMatch(/^[\w-]+$/);
   });
 
@@ -115,11 +120,11 @@ describe('a cursor', () => {
     ['this list in another alphabet', `${cursorOf([12])} `],
     ['this list, cut', cursorOf([123]).slice(0, -1)],
     ['this list, continued', `${cursorOf([123])}A`],
-  ])('of %s is 422 under cursor', (_what, cursor) => {
+  ])('a cursor of %s is 422 under cursor', (_what, cursor) => {
     expect(fieldsOf(() => toPageRequest(parse({ cursor }), URL_OF_LIST))).toEqual(['cursor']);
   });
 
-  test('of which one character is another is 422', () => {
+  test('a cursor with one changed character is 422', () => {
     const cursor = cursorOf([123_456]);
     for (let at = 0; at < cursor.length; at += 1) {
       for (const other of ['A', 'B', 'Q', 'w', '-']) {
@@ -130,17 +135,17 @@ describe('a cursor', () => {
     }
   });
 
-  test('is that of the same list with other filters and another number of rows, and with a slash behind the path', () => {
+  test('a cursor stays valid with other filters, another number of rows and a trailing slash', () => {
     for (const url of ['/api/v1/posts', '/api/v1/posts/?per_page=5&order=ASC']) {
       expect(toPageRequest(parse({ cursor: cursorOf([7]) }), url)).toMatchObject({ after: [7] });
     }
   });
 
-  test('that is too long is 422', () => {
+  test('a cursor that is too long is 422', () => {
     expect(fieldsOf(() => parse({ cursor: 'a'.repeat(501) }))).toEqual(['cursor']);
   });
 
-  test('has priority over a page number and leads through all rows', () => {
+  test('a cursor takes precedence over a page number and leads through all rows', () => {
     const first = bodyOf({ page: '3', cursor: cursorOf([20]) }, { rows: [21, 22], next: [22] });
     expect(first.links).toEqual({
       first: `${POSTS}?per_page=10&page=1`,
@@ -187,20 +192,20 @@ describe('a page', () => {
     expect(body.data).toHaveLength(rows.to === null ? 0 : rows.to - rows.from + 1);
   });
 
-  test('of an empty list is its first and last', () => {
+  test('the page of an empty list is both its first and last', () => {
     const body = bodyOf({}, { rows: [], total: 0, next: undefined });
     expect(body.links).toEqual({ first: link(1), last: link(1), prev: null, next: null });
     expect(body.meta).toMatchObject({ from: null, to: null, total: 0, last_page: 1, next_cursor: null });
   });
 
-  test('of uncounted rows has no last page, only a next one', () => {
+  test('a page of uncounted rows has a next page but no last one', () => {
     const body = bodyOf({ page: '2' }, { total: undefined, next: [20] });
     expect(body.links).toMatchObject({ last: null, prev: link(1), next: link(3) });
     expect(body.meta).toMatchObject({ total: null, last_page: null });
     expect(bodyOf({ page: '2' }, { total: undefined, next: undefined }).links.next).toBeNull();
   });
 
-  test('of a search that ended at its limit leads on by cursor, also without a row', () => {
+  test('a page of a search that ended at its limit leads on by cursor, even without rows', () => {
     for (const rows of [[], [11, 12]]) {
       const body = bodyOf({ page: '2' }, { rows, total: undefined, next: [40] });
       expect(body.data).toEqual(rows);
@@ -209,7 +214,7 @@ describe('a page', () => {
     }
   });
 
-  test('keeps the other query parameters in its links, encoded', () => {
+  test('the links of a page keep the other query parameters, encoded', () => {
     const body = bodyOf({ search: 'a b&page=9', page: '2' });
     const next = new URL(body.links.next ?? '');
     expect(Object.fromEntries(next.searchParams)).toEqual({
@@ -219,7 +224,7 @@ describe('a page', () => {
     });
   });
 
-  test('with rows hidden at reading time keeps its position', () => {
+  test('a page with rows hidden at reading time keeps its position', () => {
     const request = toPageRequest(parse({ per_page: '10', page: '2' }), URL_OF_LIST);
     const page = { rows: [11, 12, 13], total: 13, next: undefined };
     const body = listBody({
@@ -243,16 +248,19 @@ describe('page numbers', () => {
     ['101', 100],
     ['1', 10_000],
     ['7', 1_429],
-  ])('with per_page=%s end at page %i, whose first row is one of the first 10,000', (perPage, last) => {
-    const request = toPageRequest(parse(hundred(String(last), perPage)), URL_OF_LIST);
-    expect(request.mode === 'page' && request.skip).toBeLessThan(10_000);
-    for (const page of [last + 1, 999_999_999]) {
-      const beyond = parse(hundred(String(page), perPage));
-      expect(fieldsOf(() => toPageRequest(beyond, URL_OF_LIST))).toEqual(['page']);
-      // Not used with a cursor.
-      expect(toPageRequest({ ...beyond, cursor: cursorOf([1]) }, URL_OF_LIST).mode).toBe('cursor');
-    }
-  });
+  ])(
+    'page numbers with per_page=%s end at page %i, which starts within the first 10,000 rows',
+    (perPage, last) => {
+      const request = toPageRequest(parse(hundred(String(last), perPage)), URL_OF_LIST);
+      expect(request.mode === 'page' && request.skip).toBeLessThan(10_000);
+      for (const page of [last + 1, 999_999_999]) {
+        const beyond = parse(hundred(String(page), perPage));
+        expect(fieldsOf(() => toPageRequest(beyond, URL_OF_LIST))).toEqual(['page']);
+        // The page number is ignored with a cursor.
+        expect(toPageRequest({ ...beyond, cursor: cursorOf([1]) }, URL_OF_LIST).mode).toBe('cursor');
+      }
+    },
+  );
 
   const longBody = (page: number, { total = 10_500 as number | undefined, count = 100 } = {}) => {
     const query = hundred(String(page));
@@ -264,7 +272,7 @@ describe('page numbers', () => {
   };
   const numbered = (page: number): string => `${POSTS}?per_page=100&page=${page}`;
 
-  test('lead on by cursor from the last page that they reach', () => {
+  test('the last reachable page number leads on by cursor', () => {
     const { links, meta } = longBody(100);
     expect(links).toEqual({
       first: numbered(1),
@@ -277,7 +285,7 @@ describe('page numbers', () => {
     expect(longBody(100, { total: undefined }).links.next).toContain('cursor=');
   });
 
-  test('reach the last page of a list of 10,000 rows', () => {
+  test('page numbers reach the last page of a list of 10,000 rows', () => {
     expect(longBody(99, { total: 10_000 }).links).toMatchObject({ last: numbered(100), next: numbered(100) });
     expect(longBody(100, { total: 10_000 }).links).toMatchObject({ last: numbered(100), next: null });
   });

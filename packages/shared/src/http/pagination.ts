@@ -1,6 +1,6 @@
 /**
  * Lists: `{data, links, meta}`, by page number or by keyset cursor. The sort key is an increasing integer;
- * a cursor is the last key of a page, so that every page costs the same.
+ * a cursor is the last key of a page, which makes every page cost the same.
  */
 import { hash } from 'node:crypto';
 import { z } from 'zod';
@@ -34,7 +34,7 @@ export type PageQuery = {
   cursor?: string | undefined;
 };
 
-/** What a cursor is for: the path of the list, and its order where it has several with keys of one form. */
+/** The list of a cursor: its path, and its order if it has several with keys of one form. */
 interface CursorList {
   /** Path and query of the request. */
   url: string;
@@ -43,7 +43,7 @@ interface CursorList {
 
 const CHECK_BYTES = 6;
 
-/** No secret: it tells a cursor of this list from one that was changed, cut or made up. */
+/** A check value, which is not a secret. It detects cursors of other lists and changed, cut or invented ones. */
 const checkOf = (text: string, { url, order = '' }: CursorList): Buffer => {
   const [path = ''] = url.split('?');
   const content = JSON.stringify([text, path.replace(/\/$/, ''), order]);
@@ -62,7 +62,7 @@ const decodeCursor = (cursor: string, length: number, list: CursorList): CursorK
   try {
     const text = Buffer.from(cursor, 'base64url').subarray(CHECK_BYTES).toString('utf8');
     const key = cursorSchema.length(length).parse(JSON.parse(text));
-    // A key has one cursor, also in its letters and digits.
+    // Each key has exactly one valid cursor, down to its characters.
     if (encodeCursor(key, list) === cursor) return key;
   } catch {
     // Every invalid cursor gets the same error.
@@ -96,9 +96,9 @@ export const toPageRequest = (
   return { mode: 'page', page, perPage, skip: (page - 1) * perPage, signal };
 };
 
-/** The last page that its number reaches. */
+/** The last page that can be reached by number. */
 const lastReachable = (perPage: number): number => Math.ceil(SKIPPED_MAX / perPage);
-/** With the default `per_page`. */
+/** The last page number with the default `per_page`. */
 export const LAST_PAGE_NUMBER = lastReachable(DEFAULT_PER_PAGE);
 
 const NULL_WITH_CURSOR = 'Null for a page by `cursor`.';
@@ -177,7 +177,7 @@ export interface ListBody<Row> {
 
 /**
  * The body of a list. `baseUrl` is the public origin, `url` the path and query of the request. `data` are the resources;
- * they may be fewer than `page.rows` when rows are hidden at reading time.
+ * there may be fewer than `page.rows` when rows are hidden at reading time.
  */
 export const listBody = <Row>(options: {
   baseUrl: string;
@@ -189,10 +189,10 @@ export const listBody = <Row>(options: {
   order?: string | undefined;
 }): ListBody<Row> => {
   const { baseUrl, request, page, data } = options;
-  const asked = new URL(options.url, baseUrl);
-  const path = `${baseUrl}${asked.pathname}`;
+  const requestUrl = new URL(options.url, baseUrl);
+  const path = `${baseUrl}${requestUrl.pathname}`;
   const link = (change: { page?: number; cursor?: string }): string => {
-    const target = new URLSearchParams(asked.searchParams);
+    const target = new URLSearchParams(requestUrl.searchParams);
     target.delete('page');
     target.delete('cursor');
     if (change.page !== undefined) target.set('page', String(change.page));
@@ -220,7 +220,7 @@ export const listBody = <Row>(options: {
   const { total } = page;
   const lastPage = total === undefined ? undefined : Math.max(1, Math.ceil(total / request.perPage));
   const hasNext = lastPage === undefined ? page.next !== undefined : request.page < lastPage;
-  // A search ended at its limit before the page was full. The next page number would search the same rows again, a cursor not.
+  // A search ended at its limit before the page was full. Unlike a cursor, the next page number would search the same rows again.
   const isCut = lastPage === undefined && page.rows.length < request.perPage && nextCursor !== null;
   const reachable = lastReachable(request.perPage);
   const byCursor = nextCursor === null ? null : link({ cursor: nextCursor });

@@ -1,5 +1,5 @@
 /**
- * HTTP calls to an external provider, with a deadline each and one circuit breaker per provider. The client of the
+ * HTTP calls to an external provider. Each has a deadline, and each provider one circuit breaker. The client of the
  * provider interprets the answer.
  */
 import { createCircuitBreaker } from '../kernel/circuit-breaker.ts';
@@ -11,13 +11,13 @@ export interface ProviderRequest {
   url: string;
   headers?: Record<string, string>;
   body?: string;
-  /** Default: the client's. */
+  /** Default: the deadline of the client. */
   deadlineMs?: number;
 }
 
 export interface ProviderResponse {
   status: number;
-  /** Longer than a megabyte: its beginning and an ellipsis, which no parser takes for JSON. */
+  /** The body. If it is longer than a megabyte, its beginning with an ellipsis, which is not valid JSON. */
   text: string;
   /** How long the provider asks to wait (`Retry-After`), in milliseconds. */
   retryAfterMs?: number | undefined;
@@ -43,7 +43,7 @@ export interface ProviderClient {
 /** There was no answer, or a 5xx. */
 class ProviderFailure extends Error {
   override name = 'ProviderFailure';
-  /** As in {@link ProviderResponse}. */
+  /** See {@link ProviderResponse}. */
   readonly retryAfterMs: number | undefined;
   constructor(
     message: string,
@@ -115,6 +115,6 @@ const readText = async (response: Response): Promise<string> => {
 /** The code or the name of a network error; not its message, which may contain the address. */
 const reasonOf = (error: unknown): string => {
   const { name, code, cause } = error as { name?: string; code?: unknown; cause?: { code?: unknown } };
-  const known = [cause?.code, code, name].find((candidate) => typeof candidate === 'string');
-  return known ?? 'unknown';
+  const reason = [cause?.code, code, name].find((candidate) => typeof candidate === 'string');
+  return reason ?? 'unknown';
 };

@@ -1,4 +1,4 @@
-/** What HTTP requires of the head of a request beyond what Node checks (RFC 9110, RFC 9112). */
+/** Checks of the head of a request that HTTP requires and Node does not make (RFC 9110, RFC 9112). */
 import type { IncomingMessage } from 'node:http';
 import { isIPv6 } from 'node:net';
 import { AppError, badRequest, message } from '../kernel/error.ts';
@@ -8,13 +8,13 @@ const HOST = /^(?:(?:[\w.~!$&'()*+,;=-]|%[\da-f]{2})+|\[([\da-f:.]+)\])(?::(\d{0
 const MAX_PORT = 65_535;
 
 const isHost = (text: string): boolean => {
-  const found = HOST.exec(text);
-  if (found === null) return false;
-  const [, address, port = ''] = found;
+  const match = HOST.exec(text);
+  if (match === null) return false;
+  const [, address, port = ''] = match;
   return (address === undefined || isIPv6(address)) && Number(port) <= MAX_PORT;
 };
 
-/** Node keeps the first of several. */
+/** Reads the raw headers, because Node keeps only the first `Host`. */
 const isHostRepeated = ({ rawHeaders }: IncomingMessage): boolean => {
   let count = 0;
   for (let at = 0; at < rawHeaders.length; at += 2) {
@@ -45,7 +45,7 @@ export const transferProblem = ({ headers }: IncomingMessage): AppError | undefi
   });
 };
 
-/** The 415 for a body in another coding than `identity` (RFC 9110, 15.5.16). */
+/** The 415 for a body in a coding other than `identity` (RFC 9110, 15.5.16). */
 export const contentCodingProblem = ({ headers }: IncomingMessage): AppError | undefined => {
   const codings = headers['content-encoding']?.toLowerCase().split(',') ?? [];
   if (codings.every((coding) => ['', 'identity'].includes(coding.trim()))) return undefined;

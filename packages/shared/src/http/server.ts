@@ -65,25 +65,25 @@ import { contentCodingProblem, hostProblem, transferProblem } from './request-sy
 import { idempotencyKeySchema, issuesToFields, parseInputs, withoutEmpty } from './validation.ts';
 
 export const API_PREFIX = '/api/v1';
-/** Of routes that the gateway does not forward. */
+/** Prefix of routes that the gateway does not forward. */
 export const INTERNAL_PREFIX = '/internal';
 /** Longer than the gateway keeps an idle connection, so that the server never closes one that is about to be used. */
 const KEEP_ALIVE_MS = 72_000;
-/** What waits in memory for a client that reads slowly; more is in the buffers of the system. */
+/** Data that waits in memory for a slow client. The buffers of the system hold more. */
 const UNSENT_BYTES = 8 * 1024;
 const REQUEST_ID = /^[A-Za-z0-9._:-]{1,128}$/;
 /** The client's IP address. The gateway sets it, and removes it from incoming requests. */
 export const CLIENT_ADDRESS_HEADER = 'x-client-address';
 /**
  * How long the caller waits for the answer after it has sent the whole request, in milliseconds. The gateway sets it, and
- * removes it from incoming requests. A duration and not an instant: the clocks of two machines differ.
+ * removes it from incoming requests. It is a duration, because the clocks of two machines differ.
  */
 export const REQUEST_TIMEOUT_HEADER = 'x-request-timeout';
-/** Below it each route answers the headers of a request alone, before the gateway reads the body: 204 when the body decides. */
+/** Prefix under which each route answers the headers of a request before the gateway reads the body: 204 if the body decides. */
 export const CHECK_PREFIX = '/internal/checks';
-/** The limit of the route was counted when the headers were checked. The gateway sets it, and forwards none from outside. */
+/** Tells that the route's limit was counted when the headers were checked. The gateway sets it and removes it from incoming requests. */
 export const LIMIT_COUNTED_HEADER = 'x-internal-limit-counted';
-/** The route that has answered, for the log of the gateway, which removes it from the answer. */
+/** The route that has answered, for the log of the gateway. The gateway removes it from the response. */
 export const ROUTE_HEADER = 'x-internal-route';
 /** A service logs requests that take longer. */
 const SLOW_MS = SECOND_MS;
@@ -92,7 +92,7 @@ const REQUEST_TIMEOUT = /^[1-9]\d{0,6}$/;
 declare module 'fastify' {
   interface FastifyContextConfig {
     route?: Route;
-    /** A service reads the body, and judges it. */
+    /** Whether a service reads and checks the body. */
     forwardsBody?: true;
   }
   interface FastifyRequest {
@@ -101,7 +101,7 @@ declare module 'fastify' {
     scope: RequestScope | null;
     /** Null for probes and Prometheus. */
     span: Span | null;
-    /** For the log, at the gateway: the service and its route, where a service has answered. */
+    /** For the gateway's log: the service that has answered, and its route. */
     answeredBy: { upstream: string; route?: string } | null;
   }
 }
@@ -112,15 +112,15 @@ export interface BaseServerOptions {
   metrics: Metrics;
   log: Logger;
   uuid: () => string;
-  /** Logs every request. Otherwise those that take longer than a second, and errors. */
+  /** Logs every request. By default only errors and requests longer than a second are logged. */
   logsRequests?: boolean;
   /** Serves HTTPS; a client may have a certificate. */
   tls?: ProcessTls | undefined;
   /** For tests of limits that take minutes. */
   connections?: Partial<ConnectionLimits>;
-  /** Adds hooks that run for unknown paths too. */
+  /** Adds hooks that run even for unknown paths. */
   addFirstHooks?: (app: FastifyInstance) => void;
-  /** Answers a request to an unknown path; false: it has not, and the answer is the usual error. */
+  /** Answers a request to an unknown path. If it returns false, the response is the usual error. */
   sendUnknown?: (request: FastifyRequest, reply: FastifyReply) => boolean;
   /** Reads JSON bodies instead of Fastify, with its own limits. */
   readBody?: (source: IncomingMessage) => Promise<Buffer>;
@@ -134,7 +134,7 @@ export interface ServerOptions extends BaseServerOptions {
   prepare?: (app: FastifyInstance) => Promise<void>;
 }
 
-/** For every process, the gateway included: health, request ids, traces, JSON in strict UTF-8, errors. */
+/** Creates the base server of every process, including the gateway: health, request ids, traces, JSON in strict UTF-8, errors. */
 export const createBaseServer = (options: BaseServerOptions): FastifyInstance => {
   const { log, metrics } = options;
   const limits = { ...CONNECTION_LIMITS, ...options.connections };
@@ -148,17 +148,17 @@ export const createBaseServer = (options: BaseServerOptions): FastifyInstance =>
     connectionTimeout: limits.stalledMs,
     ...nodeOptions(limits, options.tls),
     forceCloseConnections: 'idle',
-    // A request that comes over an open connection while the server closes is answered like those before it.
+    // A request over an open connection is answered as usual while the server closes.
     return503OnClosing: false,
     requestIdHeader: false,
     genReqId: (request) => {
-      const given = request.headers['x-request-id'];
-      return typeof given === 'string' && REQUEST_ID.test(given) ? given : options.uuid();
+      const requestId = request.headers['x-request-id'];
+      return typeof requestId === 'string' && REQUEST_ID.test(requestId) ? requestId : options.uuid();
     },
-    // No shorter than a request line may be, so that an invalid id of any length is 404.
+    // The limit is the length of a request line, so an invalid id of any length is 404.
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 16_384 },
     clientErrorHandler: answerUnreadable,
-    // For a path that cannot be decoded; no hook runs for it.
+    // Handles a path that cannot be decoded, for which no hook runs.
     frameworkErrors: (error, request, reply) => {
       addCommonHeaders(request, reply as FastifyReply);
       sendError(error, request, reply as FastifyReply);
@@ -199,7 +199,7 @@ export const createBaseServer = (options: BaseServerOptions): FastifyInstance =>
     observed.add(request);
     const route = request.routeOptions.url ?? 'unknown';
     const labels = { method: request.method, route, status: String(status) };
-    // The gateway forwards most requests by one route of its own: the route of the service that has answered says more.
+    // The gateway forwards most requests by a single route. The route of the service that has answered says more.
     const answered = { ...labels, route: request.answeredBy?.route ?? route };
     metrics.httpDuration.observe(answered, reply.elapsedTime / 1_000);
     logAnswer(request, labels, reply.elapsedTime);
@@ -209,7 +209,7 @@ export const createBaseServer = (options: BaseServerOptions): FastifyInstance =>
     observe(request, reply, reply.statusCode);
     done();
   });
-  // Fastify has no hook for a client that has gone before its answer began: requests so slow that apps give up would be missing.
+  // Fastify has no hook for a client that disconnects before the response begins. Without this, the slowest requests would be missing.
   app.addHook('onRequest', (request, reply, done) => {
     reply.raw.once('close', () => {
       if (!reply.raw.headersSent) observe(request, reply, CLIENT_GONE);
@@ -234,7 +234,7 @@ type LogAnswer = (request: FastifyRequest, labels: Labels, elapsedMs: number) =>
 
 const isQuiet = (route: string): boolean => route.startsWith('/health') || route === '/metrics';
 
-/** The headers have its id from now on: for the log, and for the service to which the gateway forwards them. */
+/** Begins the span and writes its id into the headers, for the log and for the service to which the gateway forwards them. */
 const beginSpan = (request: FastifyRequest): void => {
   const { headers, method, routeOptions } = request;
   const parent = headers.traceparent as string | undefined;
@@ -255,7 +255,7 @@ const endSpan = ({ span }: FastifyRequest, { method, route, status }: Labels): v
     error: Number(status) >= 500 ? status : undefined,
   });
 
-/** One line for each request: at the gateway, through which all of them come. */
+/** Logs one line for each request. The gateway does this, because all requests pass through it. */
 const logEvery = (log: Logger): LogAnswer => {
   const write = createAccessLog(log);
   return (request, labels, elapsedMs) => {
@@ -263,7 +263,7 @@ const logEvery = (log: Logger): LogAnswer => {
     const { id, headers, answeredBy } = request;
     write({
       ...traceOf(headers),
-      // The client may have chosen it.
+      // The client may have chosen the id.
       request_id: id === headers['x-request-id'] ? redactText(id) : id,
       ...labels,
       ...answeredBy,
@@ -277,7 +277,7 @@ const traceOf = ({ traceparent }: FastifyRequest['headers']) => ({
   span_id: spanIdOf(String(traceparent)),
 });
 
-/** What failed is logged with its cause by the error handler. */
+/** Logs slow requests. The error handler logs failures with their causes. */
 const logSlow =
   (log: Logger): LogAnswer =>
   (request, labels, elapsedMs) => {
@@ -294,7 +294,7 @@ const nodeOptions = (limits: ConnectionLimits, tls: ProcessTls | undefined) => {
     connectionsCheckingInterval: limits.checkMs,
     highWaterMark: UNSENT_BYTES,
   };
-  // Probes and Prometheus have no certificate: what needs one is decided for each request.
+  // Probes and Prometheus have no certificate, so each request decides whether it needs one.
   return tls === undefined
     ? { http: common }
     : { https: { ...common, ...tls.current(), requestCert: true, rejectUnauthorized: false } };
@@ -315,7 +315,7 @@ const runInContext = (request: FastifyRequest, fn: () => void): void =>
 const ROUTED_METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 
 /**
- * An unknown path is 404; a known path with another method is 405 with `Allow`. Decided before the body is read.
+ * An unknown path is 404. A known path with another method is 405 with `Allow`. This is decided before the body is read.
  */
 const refuseUnknown = (app: FastifyInstance, sendUnknown: BaseServerOptions['sendUnknown']): void => {
   app.addHook('onRequest', (request, reply, done) => {
@@ -370,7 +370,7 @@ const addHealthRoutes = (app: FastifyInstance, health: Health): void => {
   });
 };
 
-/** For Prometheus; never on a port that clients reach. */
+/** Adds the route for Prometheus. It must never be on a port that clients reach. */
 export const addMetricsRoute = (app: FastifyInstance, metrics: Metrics): void => {
   app.get('/metrics', hidden, async (_request, reply) =>
     reply
@@ -411,16 +411,16 @@ export const createServer = async (options: ServerOptions): Promise<FastifyInsta
   return app;
 };
 
-/** Of the gateway, on every path but those of probes and of Prometheus. */
+/** Requires the gateway's certificate on every path except those of probes and Prometheus. */
 const requireCertificate = (app: FastifyInstance): void => {
-  const known = new WeakMap<Socket, boolean>();
+  const verifiedSockets = new WeakMap<Socket, boolean>();
   const isOfGateway = (socket: Socket): boolean => {
-    const isKnown = known.get(socket);
+    const isKnown = verifiedSockets.get(socket);
     if (isKnown !== undefined) return isKnown;
     const isAuthorized = socket instanceof TLSSocket && socket.authorized;
-    const found = isAuthorized && isCertificateOf('gateway', socket.getPeerCertificate());
-    known.set(socket, found);
-    return found;
+    const isGateway = isAuthorized && isCertificateOf('gateway', socket.getPeerCertificate());
+    verifiedSockets.set(socket, isGateway);
+    return isGateway;
   };
   app.addHook('onRequest', ({ raw, routeOptions: { url } }, _reply, done) => {
     const isOpen = url === '/metrics' || url?.startsWith('/health/') === true;
@@ -430,10 +430,10 @@ const requireCertificate = (app: FastifyInstance): void => {
 
 /** The caller's time begins when the whole request has arrived. */
 const startDeadline = ({ scope, headers, raw, routeOptions }: FastifyRequest): void => {
-  const given = headers[REQUEST_TIMEOUT_HEADER];
-  if (scope === null || typeof given !== 'string' || !REQUEST_TIMEOUT.test(given)) return;
+  const timeoutMs = headers[REQUEST_TIMEOUT_HEADER];
+  if (scope === null || typeof timeoutMs !== 'string' || !REQUEST_TIMEOUT.test(timeoutMs)) return;
   const start = (): void => {
-    scope.deadline = performance.now() + Number(given);
+    scope.deadline = performance.now() + Number(timeoutMs);
   };
   if (routeOptions.config.route?.rawBody === true) raw.once('end', start);
   else start();
@@ -470,7 +470,7 @@ const addRoute = (app: FastifyInstance, route: Route, options: ServerOptions): v
   });
 };
 
-/** What is decided before the body is read. */
+/** The checks before the body is read. */
 const admission =
   (route: Route, { signer, limiter }: ServerOptions) =>
   async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
@@ -487,7 +487,7 @@ const admission =
     if (caller.kind === 'user' && caller.page !== undefined && route.pages?.includes(caller.page) !== true) {
       throw forbidden(`not with a session of the page ${caller.page}`);
     }
-    // A route that admits guests still requires its permission of a caller with a token.
+    // Even on a route that admits guests, a caller with a token needs the permission.
     const needed = caller.kind === 'guest' ? undefined : route.permissions;
     if (needed !== undefined && !needed.some((permission) => can(caller, permission))) {
       const isWithheld = needed.some((permission) => isWithheldFrom(caller, permission));
@@ -506,7 +506,7 @@ const admission =
 const isWithheldFrom = (caller: Caller, permission: Permission): boolean =>
   caller.kind === 'user' && caller.withheld?.has(permission) === true;
 
-/** A use case does not know that staff without a second factor are refused what their roles permit. */
+/** Explains a refusal by a use case, which does not know that staff lack permissions without a second factor. */
 const explainRefusal = (error: unknown, caller: Caller): unknown => {
   const isStaff = caller.kind === 'user' && (caller.withheld?.size ?? 0) > 0;
   return isStaff && isAppError(error) && error.code === 'forbidden' ? secondFactorRequired() : error;
@@ -538,11 +538,11 @@ const takeLimit = async (
   const key = isPerUser ? `user:${caller.userId}` : `address:${clientAddressOf(request)}`;
   const state = await limiter.consume(limit, key);
   if (!state.allowed) throw rateLimited(state);
-  // What is left of a budget that a caller shares with strangers would tell about these.
+  // If a budget is shared with strangers, its remainder would reveal their requests.
   if (route.access === 'user') reply.headers(rateLimitHeaders(state));
 };
 
-/** Throws 403 for a field without its permission, or that the page of the session does not send, before any value is judged. */
+/** Throws 403 for a field without its permission, or one that the session's page does not send. Values are checked later. */
 const assertMaySend = (
   { method, permissions, fieldPermissions = {}, pageFields, body }: Route,
   request: FastifyRequest,
@@ -551,8 +551,8 @@ const assertMaySend = (
   if (typeof sent !== 'object' || sent === null) return;
   const { caller } = request;
   if (caller.kind === 'user' && caller.page !== undefined && pageFields !== undefined) {
-    const known = Object.keys((body as z.ZodObject).shape);
-    const other = known.find((field) => Object.hasOwn(sent, field) && !pageFields.includes(field));
+    const declared = Object.keys((body as z.ZodObject).shape);
+    const other = declared.find((field) => Object.hasOwn(sent, field) && !pageFields.includes(field));
     if (other !== undefined) throw forbidden(`${other} is not sent by the page ${caller.page}`);
   }
   const needed = Object.entries(fieldPermissions).flatMap(([field, permission]) =>
@@ -594,9 +594,9 @@ const handle = async (route: Route, request: FastifyRequest, reply: FastifyReply
 };
 
 const readIdempotencyKey = (request: FastifyRequest): string | undefined => {
-  const given = request.headers['idempotency-key'];
-  if (given === undefined) return undefined;
-  const parsed = idempotencyKeySchema.safeParse(given, { reportInput: true });
+  const key = request.headers['idempotency-key'];
+  if (key === undefined) return undefined;
+  const parsed = idempotencyKeySchema.safeParse(key, { reportInput: true });
   if (parsed.success) return parsed.data;
   throw invalid(issuesToFields(parsed.error.issues, 'idempotency_key'));
 };

@@ -42,11 +42,11 @@ describe('an id in a path', () => {
     expect(idParams.parse({ id: text })).toEqual({ id });
   });
 
-  test.each([...NO_IDS, ...TOO_LARGE])('%p is none', (text) => {
+  test.each([...NO_IDS, ...TOO_LARGE])('%p in a path is not an id', (text) => {
     expect(idParam.safeParse(text).success).toBe(false);
   });
 
-  test('is documented as an integer from 1 on, and as nothing else', () => {
+  test('an id in a path is documented as an integer of at least 1, and as nothing else', () => {
     const schema = z.toJSONSchema(idParams, { io: 'input' });
     expect(schema.properties).toEqual({
       id: { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER },
@@ -61,19 +61,19 @@ describe('a list in a query', () => {
     { items: { type: 'integer' }, max: 3 },
   );
 
-  test('is separated by commas', () => {
+  test('a list in a query is separated by commas', () => {
     expect(numbers.parse('1,2')).toEqual([1, 2]);
     expect([undefined, ['1', '2']].map((value) => numbers.safeParse(value).success)).toEqual([false, false]);
   });
 
-  test('is documented as a list', () => {
+  test('a list in a query is documented as a list', () => {
     const documented = { type: 'array', items: { type: 'integer' }, minItems: 1, maxItems: 3 };
     expect(z.toJSONSchema(numbers.optional(), { io: 'input' })).toMatchObject(documented);
   });
 });
 
 describe('an id in a query', () => {
-  test('is a positive whole number', () => {
+  test('an id in a query is a positive whole number', () => {
     expect(queryId.parse('12')).toBe(12);
     expect(z.toJSONSchema(queryId.optional(), { io: 'input' })).toMatchObject({
       type: 'integer',
@@ -81,7 +81,7 @@ describe('an id in a query', () => {
     });
   });
 
-  test.each(NO_IDS)('%p is refused as no whole number', (text) => {
+  test.each(NO_IDS)('%p is refused because it is not a whole number', (text) => {
     const schema = z.object({ user_id: queryId });
     expect(textsOf(schema, { user_id: text })).toEqual({ user_id: ['This field must be a whole number.'] });
   });
@@ -92,7 +92,7 @@ describe('an id in a query', () => {
     expect(textsOf(schema, { user_id: text })).toEqual({ user_id: [message] });
   });
 
-  test('given twice is refused', () => {
+  test('an id that is sent twice is refused', () => {
     const schema = z.object({ user_id: queryId });
     expect(Object.keys(textsOf(schema, { user_id: ['1', '2'] }))).toEqual(['user_id']);
   });
@@ -108,7 +108,7 @@ describe('a boolean in a query', () => {
     expect(queryBoolean.parse(text)).toBe(value);
   });
 
-  test.each(['', 'yes', 'TRUE', 'on', '2', ' true'])('%p is neither', (text) => {
+  test.each(['', 'yes', 'TRUE', 'on', '2', ' true'])('the text %p is not a boolean', (text) => {
     expect(textsOf(z.object({ in_blog: queryBoolean }), { in_blog: text })).toEqual({
       in_blog: ['This field must be one of: 0, 1, true, false.'],
     });
@@ -144,30 +144,30 @@ describe('each invalid field has its message', () => {
     ['no moment', z.iso.datetime(), 'now', 'Enter a valid date and time.'],
     ['none of the choices', z.enum(['a', 'b']), 'c', 'This field must be one of: a, b.'],
     [
-      'of a rule of its own',
+      'a custom rule',
       z.string().refine(() => false, withMessage('validation.phone')),
       'x',
       'Enter a valid phone number.',
     ],
     [
-      'of a rule with a number',
+      'a rule with a number',
       z.string().refine(() => false, withMessage('validation.min_length', { count: 9 })),
       'x',
       'This field must be at least 9 characters long.',
     ],
     ['of a rule without a text', z.string().refine(() => false), 'x', 'This value is not valid.'],
     ['none of the alternatives', z.union([z.string(), z.int()]), true, 'This value is not valid.'],
-  ])('%s', (_what, schema, value, text) => {
+  ])('an invalid value has its message: %s', (_what, schema, value, text) => {
     expect(textsOf(z.object({ field: schema }), { field: value })).toEqual({ field: [text] });
   });
 
-  test('with its path inside lists and objects', () => {
+  test('an invalid field has its path inside lists and objects', () => {
     const schema = z.object({ periods: z.array(z.object({ weekday: z.int().max(6) })) });
     const fields = textsOf(schema, { periods: [{ weekday: 1 }, { weekday: 7 }, {}] });
     expect(Object.keys(fields)).toEqual(['periods.1.weekday', 'periods.2.weekday']);
   });
 
-  test('for query and body together; an issue with the whole body is under `body`', () => {
+  test('query and body are validated together, and an issue with the whole body is under `body`', () => {
     const fields = refusalOf(() =>
       parseInputs([
         { schema: z.object({ page: z.string() }), value: {}, root: 'query' },
@@ -178,7 +178,7 @@ describe('each invalid field has its message', () => {
     expect(Object.keys(fields)).toEqual(['page', 'body']);
   });
 
-  test("also with field names of the client's choice", () => {
+  test("field names of the client's choice, such as `constructor`, are handled", () => {
     const schema = z.object({ titles: z.record(z.string(), z.int()) });
     const flat = z.record(z.string(), z.int());
     const names = ['constructor', 'toString', 'hasOwnProperty', '__proto__'];

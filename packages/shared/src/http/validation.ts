@@ -71,7 +71,7 @@ const messageOf = (issue: Issue): Message => {
 
 /** Field name → messages; an issue with the whole input gets the name `root`. */
 export const issuesToFields = (issues: readonly Issue[], root: string): Record<string, Message[]> => {
-  // Without a prototype: a client may choose names such as `constructor`.
+  // The object has no prototype, because a client may choose names such as `constructor`.
   const fields: Record<string, Message[]> = Object.create(null);
   for (const issue of issues) {
     const name = issue.path.length === 0 ? root : issue.path.map(String).join('.');
@@ -81,13 +81,13 @@ export const issuesToFields = (issues: readonly Issue[], root: string): Record<s
   return fields;
 };
 
-/** Query parameters without empty values, which count as absent. */
+/** Query parameters without empty values, which are treated as absent. */
 export const withoutEmpty = (parameters: object): Record<string, unknown> =>
   Object.fromEntries(
     Object.entries(parameters).flatMap(([name, value]): [string, unknown][] => {
       if (!Array.isArray(value)) return value === '' ? [] : [[name, value]];
-      const given = value.filter((one) => one !== '');
-      return given.length === 0 ? [] : [[name, given.length === 1 ? given[0] : given]];
+      const elements = value.filter((one) => one !== '');
+      return elements.length === 0 ? [] : [[name, elements.length === 1 ? elements[0] : elements]];
     }),
   );
 
@@ -173,7 +173,7 @@ const digits = (form: RegExp, max: number) =>
 export const queryInteger = (max: number) =>
   documentedAs(digits(/^\d+$/, max), { type: 'integer', minimum: 0, maximum: max });
 
-/** The same from 1. */
+/** A whole number from 1 in a query string. */
 export const queryCount = (max: number) =>
   documentedAs(digits(/^\d+$/, max).pipe(z.int().min(1)), { type: 'integer', minimum: 1, maximum: max });
 

@@ -4,7 +4,7 @@ import type { Permission } from './permissions.ts';
 /** `personal`: made without a list of permissions. `restricted`: made with one, which may be empty. */
 export const ALL_TOKEN_KINDS = ['session', 'personal', 'restricted', 'oauth'] as const;
 export type CallerTokenKind = (typeof ALL_TOKEN_KINDS)[number];
-/** Tokens that may do what their user may; what a restricted or OAuth token may do is limited to its permissions. */
+/** Tokens with all rights of their user. Restricted and OAuth tokens are limited to their permissions. */
 export const SESSION_AND_PERSONAL: readonly CallerTokenKind[] = ['session', 'personal'];
 /** For credentials: a token must not outlive its revocation by making or changing others. */
 export const SESSION_ONLY: readonly CallerTokenKind[] = ['session'];
@@ -17,17 +17,17 @@ export interface UserCaller {
   kind: 'user';
   userId: number;
   permissions: ReadonlySet<Permission>;
-  /** What the token would have besides, if its user had a second factor. */
+  /** Permissions that the token would gain if its user had a second factor. */
   withheld?: ReadonlySet<Permission>;
-  /** Of an OAuth token: the scopes that its user could still give to the app. */
+  /** Scopes that the user of an OAuth token could still grant to the app. */
   grantable?: ReadonlySet<Permission>;
   tokenId: string;
   tokenKind: CallerTokenKind;
-  /** Of a session of a page, whose cookie it is: the token may call what this page calls. */
+  /** The page whose session cookie is this token. The token may call only what that page calls. */
   page?: SessionPage;
-  /** Staff with a second factor, which their sessions have passed. For the gateway, which checks it; it is not signed. */
+  /** Whether this is a staff member whose session has passed a second factor. Only the gateway checks it; it is not signed. */
   hasSecondFactor?: boolean;
-  /** Of an OAuth token: the resource it is for (RFC 8707). For the gateway, which checks it; it is not signed. */
+  /** The resource that an OAuth token is for (RFC 8707). Only the gateway checks it; it is not signed. */
   audience?: string;
 }
 
@@ -39,8 +39,8 @@ export const can = (caller: Caller, permission: Permission): boolean =>
   caller.kind === 'user' && caller.permissions.has(permission);
 
 /**
- * The user whose own resources the caller sees as their owner. `permission` covers these resources: a restricted or OAuth
- * token without it sees what everybody sees, and so does every such token where no permission covers them.
+ * The user whose resources the caller sees as their owner. `permission` covers these resources. A restricted or OAuth token
+ * without it sees only what everybody sees. The same is true of every such token if no permission covers them.
  */
 export const ownerIdOf = (caller: Caller, permission?: Permission): number | undefined => {
   if (caller.kind === 'guest') return undefined;

@@ -8,7 +8,7 @@ interface CircuitBreakerOptions {
   metrics: Metrics | undefined;
   /** How long an open breaker waits before it lets a call through again. */
   resetTimeoutMs: number;
-  /** Errors that do not count as failures of the target. None by default. */
+  /** Errors that are not failures of the target. None by default. */
   isRefusal?: (error: Error) => boolean;
 }
 

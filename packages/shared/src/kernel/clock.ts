@@ -11,13 +11,13 @@ export interface Clock {
 
 /** A clock that the sandbox may advance while the process runs. */
 export interface AdvancingClock extends Clock {
-  /** The milliseconds that it was advanced in the last `durationMs` of real time. */
+  /** Milliseconds by which the clock was advanced in the last `durationMs` of real time. */
   advancedWithin(durationMs: number): number;
   /** Calls `listener` after each advance. */
   onAdvance(listener: () => void): void;
 }
 
-/** Nothing advances it. */
+/** The system clock, which nothing advances. */
 export const systemClock: AdvancingClock = {
   now: () => new Date(Date.now()),
   advancedWithin: () => 0,
@@ -50,11 +50,11 @@ export const formatTimestamp = (date: Date): string => date.toISOString().slice(
 /** The instant of a {@link formatTimestamp}. */
 export const parseTimestamp = (text: string): Date => new Date(`${text.replace(' ', 'T')}Z`);
 
-/** As {@link formatTimestamp}, with null passed through. */
+/** {@link formatTimestamp}, with null passed through. */
 export const formatTimestampOrNull = (date: Date | null | undefined): string | null =>
   date == null ? null : formatTimestamp(date);
 
-/** `durationMs` from now by the system clock: network deadlines are real time, also in tests with a manual clock. */
+/** `durationMs` from now by the system clock. Network deadlines use real time, even in tests with a manual clock. */
 export const deadlineIn = (durationMs: number): Date => new Date(Date.now() + durationMs);
 
 /** Milliseconds until `deadline`, an instant of the system clock. */

@@ -17,7 +17,7 @@ const problemOf = (env: Record<string, string | undefined>): string => {
   throw new Error('it was accepted');
 };
 
-test('only the keys have no default', () => {
+test('every variable except the key directories has a default', () => {
   expect(read({})).toMatchObject({
     NODE_ENV: 'development',
     HTTP_PORT: 8106,
@@ -28,7 +28,7 @@ test('only the keys have no default', () => {
   });
 });
 
-test('the environment overrides defaults; an empty value counts as unset', () => {
+test('the environment overrides defaults, and an empty value is treated as unset', () => {
   const config = read({ HTTP_PORT: '0', GRPC_PORT: '', HOST: '::', PUBLIC_BASE_URL: 'https://api.example/' });
   expect(config).toMatchObject({
     HTTP_PORT: 0,
@@ -60,12 +60,12 @@ describe('an invalid value is named in one line', () => {
     ['WALLET_GRPC_ADDRESS', '[wallet]:9102'],
     ['WALLET_GRPC_ADDRESS', '10.0.0.1:9102,'],
     ['WALLET_GRPC_ADDRESS', '10.0.0.1:9102,[::1]:9102'],
-  ])('%s=%s', (name, value) => {
+  ])('the invalid value %s=%s is named in one line', (name, value) => {
     const problem = problemOf({ [name]: value });
     expect(problem).toMatch(new RegExp(`^Wrong configuration: ${name}: .+$`));
   });
 
-  test('all of them at once, without the values', () => {
+  test('all invalid variables are named at once, without their values', () => {
     const problem = problemOf({
       MONGODB_URI: 'swordfish',
       HTTP_PORT: 'eighty',
@@ -75,7 +75,7 @@ describe('an invalid value is named in one line', () => {
     expect(problem).not.toMatch(/swordfish|\n/);
   });
 
-  test.each(Object.keys(keys))('a missing %s too', (name) => {
+  test.each(Object.keys(keys))('a missing %s is named in one line', (name) => {
     expect(problemOf({ [name]: undefined })).toContain(`${name}: is missing`);
   });
 });
@@ -85,7 +85,7 @@ describe('the addresses of replicas', () => {
     ['wallet:9102', 'wallet:9102'],
     ['10.0.0.1:9102, 10.0.0.2:9112', '10.0.0.1:9102,10.0.0.2:9112'],
     ['[fd00::1]:9102,[fd00::2]:9102', '[fd00::1]:9102,[fd00::2]:9102'],
-  ])('are one name, or IP addresses separated by commas: %s', (value, list) => {
+  ])('replica addresses are one name, or IP addresses separated by commas: %s', (value, list) => {
     expect(read({ WALLET_GRPC_ADDRESS: value }).WALLET_GRPC_ADDRESS).toBe(list);
   });
 
@@ -94,7 +94,7 @@ describe('the addresses of replicas', () => {
     ['10.0.0.1:9102,wallet-2:9102', 'element 2 must have an IP address'],
     ['10.0.0.1:9102,10.0.0.1:9102', 'element 2 is there twice'],
     ['10.0.0.1:9102,[fd00::1]:9102', 'all elements must be of one family'],
-  ])('each is checked: %s', (value, problem) => {
+  ])('each replica address is checked: %s', (value, problem) => {
     expect(problemOf({ WALLET_GRPC_ADDRESS: value })).toContain(
       `Wrong configuration: WALLET_GRPC_ADDRESS: ${problem}`,
     );
@@ -108,14 +108,14 @@ describe('the database of a service, for a command', () => {
     [{ MONGODB_DATABASE: 'fitness_store_billing' }, 'fitness_store_billing'],
     [{ MONGODB_DATABASE: 'own', STORE_BILLING_MONGODB_DATABASE: 'own' }, 'own'],
     [{ MONGODB_DATABASE: '', STORE_BILLING_MONGODB_DATABASE: '' }, 'fitness_store_billing'],
-  ])('%j', (env: Record<string, string>, database) => {
+  ])('the environment %j selects the database %s', (env: Record<string, string>, database) => {
     expect(databaseOf('store-billing', env)).toBe(database);
   });
 
   test.each([
     { MONGODB_DATABASE: 'fitness_wallet' },
     { MONGODB_DATABASE: 'fitness_store_billing', STORE_BILLING_MONGODB_DATABASE: 'own' },
-  ])('%j names two', (env: Record<string, string>) => {
+  ])('an environment that names two databases is refused: %j', (env: Record<string, string>) => {
     expect(() => databaseOf('store-billing', env)).toThrow('STORE_BILLING_MONGODB_DATABASE');
   });
 });

@@ -1,6 +1,6 @@
 /**
  * Configuration is read from the environment and validated once, at start. An invalid value ends the process with one
- * line that names the variable, and exit code 78 (EX_CONFIG); in production so does a value of known-values.ts.
+ * line that names the variable, and exit code 78 (EX_CONFIG). In production, a value of known-values.ts does the same.
  */
 import { isIP } from 'node:net';
 import { z } from 'zod';
@@ -10,18 +10,18 @@ export class ConfigError extends Error {
   override name = 'ConfigError';
 }
 
-/** Reads `schema` from `env`; an empty string counts as not set. Throws {@link ConfigError} naming each bad variable. */
+/** Reads `schema` from `env`, treating an empty string as unset. Throws {@link ConfigError}, which names each bad variable. */
 export const parseConfig = <Schema extends z.ZodObject>(
   schema: Schema,
   env: Record<string, string | undefined>,
 ): z.output<Schema> => {
-  const given = Object.fromEntries(
+  const values = Object.fromEntries(
     Object.entries(env).filter(([, value]) => value !== undefined && value !== ''),
   );
-  const parsed = schema.safeParse(given);
+  const parsed = schema.safeParse(values);
   const invalid = parsed.error?.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`) ?? [];
   // The output has the defaults, and one spelling of each value.
-  const refused = given.NODE_ENV === 'production' ? refusals(schema, [given, parsed.data ?? {}]) : [];
+  const refused = values.NODE_ENV === 'production' ? refusals(schema, [values, parsed.data ?? {}]) : [];
   const problems = [...invalid, ...refused];
   if (parsed.success && problems.length === 0) return parsed.data;
   throw new ConfigError(`Wrong configuration: ${problems.join('; ')}`);
@@ -30,20 +30,20 @@ export const parseConfig = <Schema extends z.ZodObject>(
 const providerUrls = z.registry();
 
 const publicUrls = z.registry<PublicUse>();
-/** Marks an address that is used outside of this machine, or several: in production with TLS and no example. */
+/** Marks one or more addresses that are used outside this machine. In production they need TLS, and may not be examples. */
 export const publicUrl = <Schema extends z.ZodType>(schema: Schema, use: PublicUse = {}): Schema => {
   publicUrls.add(schema, use);
   return schema;
 };
 
 const refusals = (schema: z.ZodObject, values: readonly Record<string, unknown>[]): string[] => {
-  /** Secrets and their variables: two of them must not be equal, because a part of the product has each. */
+  /** Secrets and their variables. No two may be equal, because each belongs to another part of the product. */
   const secrets = new Map<unknown, string>();
   return Object.entries(schema.shape).flatMap(([name, field]) => {
     const variable = { name, isProvider: providerUrls.has(field), publicUse: publicUrls.get(field) };
     const reason = values
       .map((each) => refusedInProduction(variable, each[name]))
-      .find((found) => found !== undefined);
+      .find((each) => each !== undefined);
     if (reason !== undefined) return [`${name}: ${reason}`];
     const secret = isSecretName(name) ? values[0]?.[name] : undefined;
     const equal = secret === undefined ? undefined : secrets.get(secret);
@@ -61,15 +61,15 @@ export const url = z.url();
 interface Replica {
   /** Without the brackets of an IPv6 address. */
   host: string;
-  /** What all elements of a list have in common besides. */
+  /** The scheme, which all elements of a list must share. */
   kind?: string;
-  /** The form in which it is used. */
+  /** The normalized address. */
   text: string;
 }
 
 /**
- * Where the replicas of a process are: one name, whose records are the addresses of all, or IP addresses of one family,
- * separated by commas. A list of names would need a resolver of our own in gRPC.
+ * Addresses of the replicas of a process: one DNS name with a record for each replica, or IP addresses of one family,
+ * separated by commas. A list of names would need a custom resolver in gRPC.
  */
 const replicas = (form: string, read: (element: string) => Replica | undefined) =>
   z.string().transform((value, context) => {
@@ -78,19 +78,19 @@ const replicas = (form: string, read: (element: string) => Replica | undefined) 
       context.addIssue({ code: 'custom', message });
       return z.NEVER;
     };
-    const found: Replica[] = [];
+    const accepted: Replica[] = [];
     for (const [index, element] of elements.entries()) {
       const replica = read(element);
       const place = elements.length === 1 ? '' : `element ${index + 1} `;
       if (replica === undefined) return refuse(`${place}must be ${form}`);
       if (elements.length > 1 && isIP(replica.host) === 0)
         return refuse(`${place}must have an IP address: of several elements, none may have a name`);
-      if (found.some(({ text }) => text === replica.text)) return refuse(`${place}is there twice`);
-      found.push(replica);
+      if (accepted.some(({ text }) => text === replica.text)) return refuse(`${place}is there twice`);
+      accepted.push(replica);
     }
-    if (new Set(found.map(({ host, kind }) => `${isIP(host)} ${kind}`)).size > 1)
+    if (new Set(accepted.map(({ host, kind }) => `${isIP(host)} ${kind}`)).size > 1)
       return refuse('all elements must be of one family of addresses, and of one scheme');
-    return found.map(({ text }) => text);
+    return accepted.map(({ text }) => text);
   });
 
 const MAX_PORT = 65_535;
@@ -123,7 +123,7 @@ export const percent = z.coerce.number().min(0).max(100);
 export const seconds = z.coerce.number().int().positive();
 /** The default of `LIST_CACHE_MIB`. */
 export const LIST_CACHE_MIB = 64;
-/** How much of its lists a process keeps in memory, in MiB; 0: nothing. */
+/** Memory for cached lists in MiB; 0 turns the cache off. */
 export const listCacheMib = z.coerce.number().int().min(0).default(LIST_CACHE_MIB);
 
 export const redisUrl = z
@@ -172,9 +172,9 @@ export const commonShape = (httpPort: number) => ({
   PUBLIC_KEYS_DIRECTORY: z.string('is missing (npm run keys -- create makes it)'),
   /** `tls.crt`, `tls.key` and `ca.crt`: turns on mutual TLS between the processes. */
   TLS_DIRECTORY: z.string().optional(),
-  /** How long a process that stops answers new requests: as long as balancers need to notice that it is not ready. */
+  /** How long a stopping process answers new requests: as long as load balancers need to notice that it is not ready. */
   DRAIN_MS: z.coerce.number().int().min(0).max(600_000).default(0),
-  /** How long stopping may take in all, DRAIN_MS included. */
+  /** How long a shutdown may take, DRAIN_MS included. */
   SHUTDOWN_GRACE_MS: z.coerce.number().int().min(3_000).max(3_600_000).default(10_000),
   ...telemetryShape,
   /** Demo data, limits for demonstrations, and a clock that the sandbox advances. */
@@ -203,7 +203,7 @@ export const serviceShape = (service: string, httpPort: number) => ({
     .default(`fitness_${service.replaceAll('-', '_')}`),
   REDIS_URL: redisUrl,
   AMQP_URL: z.string().startsWith('amqp', 'must be an amqp:// address').default('amqp://127.0.0.1:5672'),
-  /** Who declares the exchanges and queues: the processes, or an operator, so that the processes need no right to. */
+  /** Who declares the exchanges and queues: the processes, or an operator. With an operator, the processes need no right to. */
   AMQP_TOPOLOGY: z.enum(['declared', 'provisioned']).default('declared'),
   EVENTS_NAMESPACE: z
     .string()
@@ -212,8 +212,8 @@ export const serviceShape = (service: string, httpPort: number) => ({
 });
 
 /**
- * The database of a service, for commands that work on the databases of several: `<SERVICE>_MONGODB_DATABASE`, or the
- * default. Throws when `MONGODB_DATABASE` is another one: it does not say of which service it is.
+ * The database of a service, for commands that work on several databases: `<SERVICE>_MONGODB_DATABASE`, or the
+ * default. Throws when `MONGODB_DATABASE` differs, because that variable does not name its service.
  */
 export const databaseOf = (service: string, env: Record<string, string | undefined>): string => {
   const name = service.replaceAll('-', '_');
@@ -228,7 +228,7 @@ export const databaseOf = (service: string, env: Record<string, string | undefin
   return database;
 };
 
-/** The gRPC addresses of the services, each as `replicas` says; the defaults are for one machine. */
+/** The gRPC addresses of the services, each in the form of `replicas`. The defaults are for one machine. */
 export const grpcAddresses = {
   IDENTITY_GRPC_ADDRESS: grpcReplicas.default('127.0.0.1:9101'),
   WALLET_GRPC_ADDRESS: grpcReplicas.default('127.0.0.1:9102'),
@@ -242,8 +242,8 @@ export const DEFAULT_JOURNALS = '.data/journal';
 
 export const journalShape = {
   /**
-   * The folder of the journals, which all replicas share, not below those of the databases, so that a restore of them keeps it.
-   * One that is named is not created in production: its volume must be mounted.
+   * The folder of the journals, which all replicas share. A restore of the databases must not replace it.
+   * In production a configured folder is not created, because its volume must be mounted.
    */
   JOURNAL_DIRECTORY: z.string().min(1).default(DEFAULT_JOURNALS),
 };

@@ -1,6 +1,6 @@
 /**
- * The error class of everything that a client is told: a kind that maps to HTTP and to gRPC in one place each, a stable
- * code, a public text by catalogue key, and a text for the logs.
+ * The class of all errors that clients see. Its kind maps to HTTP and to gRPC in one place each. It has a stable
+ * code, a catalogue key for the public text, and a text for the logs.
  */
 import type { MessageKey, MessageParams } from './i18n/catalogue.ts';
 
@@ -103,7 +103,7 @@ export const forbidden = (internal?: string): AppError =>
 
 export const SECOND_FACTOR_REQUIRED = 'auth.second_factor_required';
 
-/** 403 for staff without a second factor: what they would be allowed to do with one. */
+/** 403 for staff who would be allowed to do this with a second factor. */
 export const secondFactorRequired = (): AppError => {
   const text = message('auth.second_factor_required');
   return new AppError({
@@ -155,7 +155,7 @@ export const unavailable = (internal: string, cause?: unknown): AppError =>
 
 export const OUTCOME_UNKNOWN = 'outcome_unknown';
 
-/** 503: it cannot be known whether the request had its effect. */
+/** 503: it is unknown whether the request took effect. */
 export const outcomeUnknown = (internal: string, cause?: unknown): AppError =>
   new AppError({
     kind: 'unavailable',
@@ -173,6 +173,6 @@ export const conflict = (code: string, text: Message): AppError =>
 export const badRequest = (code: string, text: Message, internal?: string): AppError =>
   new AppError({ kind: 'bad_request', code, message: text, internal });
 
-/** A 500 of the specification, with a stable code. */
+/** A 500 that the specification defines, with a stable code. */
 export const internalError = (code: string, text: Message, internal?: string, cause?: unknown): AppError =>
   new AppError({ kind: 'internal', code, message: text, internal, cause });

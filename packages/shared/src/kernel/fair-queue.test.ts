@@ -49,7 +49,7 @@ test('no more than the allowed number of calls run at a time', async () => {
   expect(log).toEqual(['a1', 'a2', 'a3', 'b1']);
 });
 
-test('an owner who fills the queue loses a place to a newcomer, whose call is next but one', async () => {
+test('an owner who fills the queue loses a place to a newcomer, whose call runs next but one', async () => {
   const { call, log, refused, finishAll } = fixture({ maxWaiting: 3 });
   for (const name of ['a1', 'a2', 'a3', 'a4', 'a5', 'b1']) call(name);
   await finishAll();
@@ -57,12 +57,12 @@ test('an owner who fills the queue loses a place to a newcomer, whose call is ne
   expect(log).toEqual(['a1', 'a2', 'b1', 'a3']);
 });
 
-test('of owners with one waiting call each, the one who called most is refused, then the longest waiting', async () => {
+test('among owners with one waiting call, the most frequent is refused first, then the longest waiting', async () => {
   const { call, log, refused, settle, finishAll } = fixture({ maxWaiting: 2 });
   for (const name of ['a1', 'b1', 'c1', 'd1']) call(name);
   await settle();
   expect(refused).toEqual(['b1']);
-  // The second call of its owner; then c has waited longest of those with one.
+  // This is the second call of its owner. Among owners with one call, c has waited longest.
   call('b2');
   await settle();
   expect(refused).toEqual(['b1', 'b2']);
@@ -74,7 +74,7 @@ test('of owners with one waiting call each, the one who called most is refused, 
   ]);
 });
 
-test('as many owners as may wait, who call again at each refusal, do not keep out a newcomer', async () => {
+test('owners who fill the queue and call again at each refusal do not keep out a newcomer', async () => {
   const maxWaiting = 20;
   const queue = createFairQueue({ maxRunning: 2, maxWaiting: () => maxWaiting });
   const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
@@ -99,7 +99,7 @@ test('as many owners as may wait, who call again at each refusal, do not keep ou
   expect(served).toBe(30);
 });
 
-test('a call that fails passes its place on', async () => {
+test('a call that fails makes room for the next one', async () => {
   const queue = createFairQueue({ maxRunning: 1 });
   const failing = queue('a', async () => {
     throw new Error('failed');

@@ -25,15 +25,15 @@ interface Waiting {
 /**
  * Runs at most `maxRunning` calls at a time. Owners with waiting calls take turns; the calls of one owner run in their
  * order. When more than `maxWaiting` calls wait, one is refused (503): the latest call of the owner with the most waiting
- * calls, so that one owner cannot fill the queue. Among owners with equally many, it is the owner who has waited most often
- * since the queue was last empty, then the one who has waited longest. Otherwise a client with `maxWaiting` addresses that
+ * calls. One owner cannot fill the queue. Ties go against the owner who has waited most often
+ * since the queue was last empty, then against the one who has waited longest. Otherwise a client with `maxWaiting` addresses that
  * calls again after each refusal would exclude everybody else.
  */
 export const createFairQueue = (options: FairQueueOptions): FairQueue => {
   const { maxRunning, maxPerOwner = maxRunning, maxWaitMs } = options;
   const { maxWaiting = () => Number.POSITIVE_INFINITY, retryAfterMs = SECOND_MS } = options;
   const turns = createRoundRobin();
-  /** By owner. No owner without running calls. */
+  /** Number of running calls by owner, only for owners that have any. */
   const running = new Map<string, number>();
   let total = 0;
 
@@ -87,11 +87,11 @@ export const createFairQueue = (options: FairQueueOptions): FairQueue => {
   };
 };
 
-/** Above this number of owners all counts restart, to limit memory. */
+/** Above this number of owners, all counts restart to limit memory. */
 const COUNTED_OWNERS_MAX = 10_000;
 
 const createRoundRobin = () => {
-  /** In the order of their turns. No owner without waiting calls. */
+  /** Owners that have waiting calls, in the order of their turns. */
   const owners = new Map<string, Waiting[]>();
   /** How often each owner has waited since the queue was last empty. */
   const waits = new Map<string, number>();
@@ -136,7 +136,7 @@ const createRoundRobin = () => {
       }
       return call;
     },
-    /** Removes the call to refuse, see `createFairQueue`. */
+    /** Removes the call that is refused; see `createFairQueue`. */
     removeFromBusiest: (): Waiting | undefined => {
       const [busiest] = [...owners].reduce((most, each) => (isBusier(each, most) ? each : most));
       return remove(busiest, -1);

@@ -5,7 +5,7 @@
 import { unavailable } from './error.ts';
 import { finishesWithin } from './timing.ts';
 
-/** Rejects with `unavailable` when the work, with the wait for those before it, takes longer than the limit. */
+/** Rejects with `unavailable` when the work, including the wait for earlier calls, takes longer than the limit. */
 type FileAccess = <Result>(work: () => Promise<Result>) => Promise<Result>;
 
 interface FileAccessOptions {

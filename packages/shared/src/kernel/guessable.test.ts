@@ -12,23 +12,23 @@ test.each([
   ['the alphabet backwards', 'zyxwvutsrqponmlkjihgfedcba9876543210'],
   ['few characters', 'abbaabacaabbcabcbaabccbabacbaacb'],
   ['runs of characters', 'aaaabbbbccccddddeeeeffffgggghhhh'],
-])('%s can be guessed', (_what, secret) => {
+])('%s is recognized as guessable', (_what, secret) => {
   expect(isGuessable(secret)).toBe(true);
 });
 
-describe('what was drawn at random cannot', () => {
+describe('random secrets', () => {
   const digits = (length: number): string => Array.from({ length }, () => randomInt(10)).join('');
 
   test.each([
     ['hexadecimal', () => randomBytes(16).toString('hex')],
     ['Base64', () => randomBytes(32).toString('base64')],
-    ['of 40 digits', () => digits(40)],
+    ['40 digits', () => digits(40)],
     ['short', () => randomBytes(9).toString('base64url')],
-  ])('%s', (_form, draw) => {
+  ])('a random secret is not guessable: %s', (_form, draw) => {
     for (let time = 0; time < 200; time += 1) expect(isGuessable(draw())).toBe(false);
   });
 
-  test.each(['5A6B7C8D9E', '5f1d7c8e9a0b', 'eyJhbGciOi', 'k', ''])('%j', (given) => {
-    expect(isGuessable(given)).toBe(false);
+  test.each(['5A6B7C8D9E', '5f1d7c8e9a0b', 'eyJhbGciOi', 'k', ''])('%j is not guessable', (secret) => {
+    expect(isGuessable(secret)).toBe(false);
   });
 });

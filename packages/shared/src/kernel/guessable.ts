@@ -1,14 +1,14 @@
-/** Secrets that nobody has drawn at random. */
+/** Recognizes secrets that were not generated at random. */
 
-/** So long secrets are made by a generator; of 32 random hexadecimal digits nearly all have more different ones. */
+/** Secrets of this length come from a generator. Nearly all random ones of 32 hexadecimal digits have more distinct characters. */
 const LONG = 32;
 const FEWEST_IN_LONG = 6;
 const SHORT = 8;
 const FEWEST_IN_SHORT = 4;
-/** The share of neighbours that are equal or follow each other, in a secret such as `abcdefgh…` or `aaaabbbb…`. */
+/** The share of neighboring characters that are equal or consecutive, as in `abcdefgh…` or `aaaabbbb…`. */
 const SEQUENCE_SHARE = 0.75;
 
-/** Whether `secret` has few different characters, repeats a part of itself, or counts. */
+/** Whether `secret` has few distinct characters, repeats a part of itself, or is a sequence. */
 export const isGuessable = (secret: string): boolean => {
   const codes = [...secret].map((character) => character.codePointAt(0) ?? 0);
   return hasFewDifferent(codes) || isRepetition(codes) || isSequence(codes);

@@ -9,7 +9,7 @@ afterEach(() => {
 });
 
 describe('readiness', () => {
-  test('names each dependency with its state and latency, without the error', async () => {
+  test('readiness names each dependency with its state and latency, without the error', async () => {
     const health = createHealth();
     health.markStarted();
     health.add('mongodb', fine);
@@ -25,7 +25,7 @@ describe('readiness', () => {
     expect(JSON.stringify(readiness)).not.toContain('db-7');
   });
 
-  test('follows the state of a required dependency', async () => {
+  test('readiness follows the state of a required dependency', async () => {
     const health = createHealth();
     health.markStarted();
     let up = false;
@@ -35,7 +35,7 @@ describe('readiness', () => {
     expect((await health.readiness()).status).toBe('ready');
   });
 
-  test('lasts from the end of the start to the beginning of the shutdown', async () => {
+  test('a process is ready from the end of its start until its shutdown begins', async () => {
     const health = createHealth();
     health.add('mongodb', fine);
     expect((await health.readiness()).status).toBe('not_ready');
@@ -45,7 +45,7 @@ describe('readiness', () => {
     expect((await health.readiness()).status).toBe('not_ready');
   });
 
-  test('counts an unresponsive dependency as down; all are checked concurrently', async () => {
+  test('an unresponsive dependency is down, and all dependencies are checked concurrently', async () => {
     const health = createHealth();
     health.markStarted();
     const silent = (): Promise<never> => new Promise(() => undefined);
@@ -56,7 +56,7 @@ describe('readiness', () => {
     jest.useFakeTimers();
     const answer = health.readiness();
     await jest.advanceTimersByTimeAsync(2_000);
-    // With real timers a second wait would not end before the test does.
+    // With real timers, a second wait would outlast the test.
     jest.useRealTimers();
     const { dependencies } = await answer;
     expect(Object.values(dependencies).map(({ state }) => state)).toEqual(Array(4).fill('down'));

@@ -5,7 +5,7 @@ interface DependencyHealth {
   state: 'up' | 'down';
   /** Duration of the check in whole milliseconds. */
   latency_ms: number;
-  /** False: the process is ready without it, with fewer functions. */
+  /** False: the process is ready without it, with reduced functionality. */
   required: boolean;
 }
 

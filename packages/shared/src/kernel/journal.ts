@@ -1,11 +1,11 @@
 /**
- * A record outside of the databases of what a restore of a backup must not undo: a folder with one small file for each entry,
- * which all replicas of a process share. An entry is durable before the transaction that it belongs to commits, so a backup
- * that is older than the entry never makes it unknown (docs/adr/0009).
+ * A record, outside of the databases, of changes that a restore must not undo. It is a folder with one small file for each
+ * entry, which all replicas of a process share. An entry is durable before its transaction commits. A restored backup that is
+ * older therefore never loses it (docs/adr/0009).
  *
- * `begun` is all that a file can say before the commit: the transaction may still fail. After the commit the entry is `done`.
- * What a crash leaves begun is settled by comparing it with the database. Entries whose outcome somebody else knows, such as the bank
- * gateway, stay begun.
+ * Before the commit an entry is only `begun`, because the transaction may still fail. After the commit it is `done`. Entries
+ * that a crash leaves begun are settled by comparing them with the database. Entries whose outcome only a third party knows,
+ * such as the bank gateway, stay begun.
  */
 import { access, constants, mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -18,17 +18,17 @@ export type JournalState = 'begun' | 'done';
 
 export interface JournalEntry<Content> {
   content: Content;
-  /** The transaction has committed. Repeatable. */
+  /** Records that the transaction has committed. Repeatable. */
   markDone(): Promise<void>;
-  /** The transaction has not committed, and never will. Repeatable. */
+  /** Records that the transaction has not committed and never will. Repeatable. */
   withdraw(): Promise<void>;
 }
 
 export interface Journal<Content> {
   /**
-   * Resolves when the entry survives a power failure. Each attempt of a transaction begins an entry of its own, so that settling
-   * one attempt never takes the entry of another away. `subject`: a number for the name of the file. Rejects with `unavailable`
-   * when the file system fails, or does not answer in time; then at once until it has answered.
+   * Resolves when the entry would survive a power failure. Each attempt of a transaction begins a separate entry: settling one
+   * attempt never removes the entry of another. `subject`: a number for the name of the file. Rejects with `unavailable` when the
+   * file system fails or does not answer in time. Until it has answered, further calls reject at once.
    */
   begin(subject: number, content: Content): Promise<JournalEntry<Content>>;
   /** In any order. */
@@ -36,26 +36,26 @@ export interface Journal<Content> {
 }
 
 export interface JournalOptions<Schema extends z.ZodType> {
-  /** Each journal is a folder below it. */
+  /** The parent folder of all journals. */
   directory: string;
   name: string;
   schema: Schema;
   uuid: () => string;
-  /** Default 3 s: the transaction is open meanwhile. */
+  /** Default: 3 s. It is short because the transaction is open meanwhile. */
   timeoutMs?: number;
-  /** The file system has stopped answering: once, until it has answered. */
+  /** Called once when the file system stops answering, and again only after it has answered. */
   onSilence?: (problem: Error) => void;
   /** Replacement for tests. */
   openFile?: typeof open;
 }
 
 const TIMEOUT_MS = 3_000;
-/** A list of many names takes long on a network file system. */
+/** Listing many names takes long on a network file system. */
 const READ_TIMEOUT_MS = 30_000;
 
 /**
- * Rejects when the folder is missing or cannot be written to. `mayCreate`: false where a missing folder of all journals means that
- * its volume is not mounted, so that a new folder would be lost with the container.
+ * Rejects when the folder is missing or cannot be written to. `mayCreate` is false where a missing parent folder means that its
+ * volume is not mounted. A new folder would be lost with the container.
  */
 export const openJournal = async <Schema extends z.ZodType>(
   options: JournalOptions<Schema>,
@@ -80,7 +80,7 @@ export const openJournal = async <Schema extends z.ZodType>(
       writing(async () => {
         const [begun, done] = [pathOf(name, 'begun'), pathOf(name, 'done')];
         const isRenamed = await rename(begun, done).then(() => true, ignoreMissing);
-        // Done before, or withdrawn by a replica whose clock is ahead: the commit decides.
+        // It is done already, or a replica whose clock is ahead has withdrawn it. The commit decides.
         if (!isRenamed && !(await exists(done))) {
           await write(begun, textOf(content));
           await rename(begun, done);
@@ -116,7 +116,7 @@ export const openJournal = async <Schema extends z.ZodType>(
     if (text === undefined) return undefined;
     const parsed = schema.safeParse(parseJson(text));
     if (parsed.success) return parsed.data;
-    // A crash while it was written, which was before the commit: the transaction has not committed.
+    // The process crashed while writing it, before the commit, so the transaction has not committed.
     if (state === 'begun') return undefined;
     throw new Error(`the journal has an unreadable entry: ${path}`);
   };

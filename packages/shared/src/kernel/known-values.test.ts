@@ -105,24 +105,24 @@ describe('in production', () => {
     expect(refusal).not.toContain(value);
   });
 
-  test('several are named in one line, together with what is invalid', () => {
+  test('all refused and invalid variables are named in one line', () => {
     const refusal = refusalOf({ HTTP_PORT: 'eighty', API_KEY: 'change-me', REDIS_URL: 'redis://a:a@redis' });
     for (const name of ['HTTP_PORT', 'API_KEY', 'REDIS_URL']) expect(refusal).toContain(`${name}: `);
     expect(refusal).not.toMatch(/\n|change-me/);
   });
 
-  test('two equal secrets are refused by the names of both', () => {
+  test('two equal secrets are refused, and both variables are named', () => {
     const value = 'Vd3kq0rXw8nZtY5mBf7pLc2sJh9gUe4a';
     const refusal = refusalOf({ OAUTH_SECRET: value, API_KEY: value });
     expect(refusal).toMatch(/^Wrong configuration: OAUTH_SECRET: must not be equal to API_KEY [^\n]+$/);
     expect(() => inProduction({ OAUTH_SECRET: value, API_KEY: `${value}b` })).not.toThrow();
   });
 
-  test('the public address has no default', () => {
+  test('the public address has no default in production', () => {
     expect(refusalOf({ PUBLIC_BASE_URL: undefined })).toContain('PUBLIC_BASE_URL: ');
   });
 
-  test('the address of a broker that is missing is refused: it would mean guest:guest', () => {
+  test('a missing broker address is refused, because its default means guest:guest', () => {
     expect(refusalOf({ AMQP_URL: undefined })).toContain('AMQP_URL: ');
   });
 
@@ -140,12 +140,12 @@ describe('in production', () => {
     ['CONTACT', 'mailto:security@example.communication.ir'],
     ['SEED_DEMO', '0'],
     ['SANDBOX_URL', ''],
-  ])('%s=%s is accepted', (name, value) => {
+  ])('%s=%s is accepted in production', (name, value) => {
     expect(() => inProduction({ [name]: value })).not.toThrow();
   });
 });
 
-test.each(refused)('outside of production %s=%s is accepted', (name, value) => {
+test.each(refused)('outside production, %s=%s is accepted', (name, value) => {
   for (const environment of [undefined, 'development', 'test'])
     expect(() => read({ NODE_ENV: environment, [name]: value })).not.toThrow();
 });

@@ -1,16 +1,16 @@
 /**
- * Values that no production process should run on. Publicly known ones: those of the demo, the sandbox, the tests and the examples of this repository, and the default
- * credentials of servers. Besides them secrets that can be guessed, and public addresses without TLS or of this machine. A
- * production process refuses them (ADR 33).
+ * Values that a production process refuses (ADR 33). Some are publicly known: values from the demo, the sandbox, the tests and
+ * the examples of this repository, and default credentials of servers. The others are guessable secrets, public addresses
+ * without TLS, and public addresses of this machine.
  */
 import { isGuessable } from './guessable.ts';
 
 export const DEMO_PASSWORD = 'demo-password-1';
 
-/** The app that the pages name without another one. */
+/** The app that the pages name when none is configured. */
 export const DEMO_APP = { name: 'Demo Fitness', developer: 'Demo Developer' };
 
-/** Of the demo accounts, from 1 (the administrator) to 7. */
+/** Phone number of a demo account, from 1 (the administrator) to 7. */
 export const demoPhone = (number: number): string => `+98912000000${number}`;
 
 const KNOWN: ReadonlySet<string> = new Set([
@@ -30,22 +30,22 @@ const KNOWN: ReadonlySet<string> = new Set([
 /** Placeholders in configuration examples, and the secret of the tests. */
 const PLACEHOLDER = /(?:change|replace)[-_. ]?(?:me|this)|\bfor tests\b/i;
 
-/** Besides every password that equals its user name, such as RabbitMQ's `guest:guest`. */
+/** Refused together with every password that equals its user name, such as RabbitMQ's `guest:guest`. */
 const KNOWN_PASSWORDS: ReadonlySet<string> = new Set(['guest', 'fitness', 'admin', 'password', 'secret']);
 
 const APP: ReadonlySet<string> = new Set(['APP_NAME', 'APP_DEVELOPER']);
-/** The domains that are reserved for examples (RFC 2606), in an address or in an e-mail address. */
+/** Domains reserved for examples (RFC 2606), in a URL or an e-mail address. */
 const EXAMPLE = /(?:^|[@/.])example\.(?:com|net|org)(?!\.?[\w-])/i;
 
 const PUBLIC = 'everybody knows this value: refused in production';
 
-/** Of variables. */
+/** Names of variables that hold secrets. */
 const SECRET = /(?:SECRET|PASSWORD|KEY|TOKEN|MERCHANT)$/;
 export const isSecretName = (name: string): boolean => SECRET.test(name);
 
 const isKnown = (value: string): boolean => KNOWN.has(value.trim().toLowerCase()) || PLACEHOLDER.test(value);
 
-/** Not by `URL`, which does not parse an address with several hosts. */
+/** Parses the address without `URL`, which does not accept several hosts. */
 const credentialsOf = (address: string): { user: string; password: string } | undefined => {
   const [, credentials] = /^[a-z][a-z0-9+.-]*:\/\/([^/?#]*)@/i.exec(address) ?? [];
   if (credentials === undefined) return undefined;
@@ -71,7 +71,7 @@ const refusedAddress = (address: string): string | undefined => {
   return isGuessable(password) ? 'the password in it can be guessed: refused in production' : undefined;
 };
 
-/** E-mail is sent with TLS only, also to an `smtp:` address (STARTTLS). */
+/** E-mail is always sent with TLS, even to an `smtp:` address (STARTTLS). */
 const SECURED: ReadonlySet<string> = new Set(['https:', 'smtp:', 'smtps:']);
 
 /** The sandbox has no TLS, and runs on a loopback address or on a host called `sandbox`. */
@@ -84,11 +84,11 @@ const refusedProvider = (address: string): string | undefined => {
 
 const LOCAL = /^(?:127\.|0\.0\.0\.0$|\[::1?\]$)|(?:^|\.)(?:localhost|test|invalid)$/;
 
-/** What an address is for that people and apps outside of this machine use. */
+/** How an address is used by people and apps outside this machine. */
 export interface PublicUse {
-  /** Nothing but scheme, host and port. */
+  /** Whether it must have only a scheme, a host and a port. */
   isOrigin?: boolean;
-  /** Pages of this machine, as apps in a web view have: they need no TLS. */
+  /** Whether it may be an address of this machine, as apps in a web view have. These need no TLS. */
   allowsLocal?: boolean;
 }
 
@@ -106,12 +106,12 @@ const refusedPublic = (address: string, { isOrigin, allowsLocal }: PublicUse): s
 export interface Variable {
   name: string;
   isProvider: boolean;
-  /** Undefined for what is no public address. */
+  /** Undefined for a variable that is not a public address. */
   publicUse: PublicUse | undefined;
 }
 
 /**
- * The reason why a production process refuses this value of a variable, without the value; undefined when it accepts it.
+ * The reason why a production process refuses this value, which the text does not contain; undefined if it accepts it.
  */
 export const refusedInProduction = (
   { name, isProvider, publicUse }: Variable,

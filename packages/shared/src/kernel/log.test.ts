@@ -35,7 +35,7 @@ const expectNoSecretIn = (printed: string): void => {
 const kavenegar = `https://api.kavenegar.com/v1/${SECRETS.apiKey}/verify/lookup.json`;
 const lookup = `${kavenegar}?receptor=%2B989121234567&token=${SECRETS.code}&template=delete`;
 
-describe('a secret is never logged', () => {
+describe('secrets', () => {
   const fields = {
     password: SECRETS.password,
     current_password: SECRETS.password,
@@ -62,7 +62,7 @@ describe('a secret is never logged', () => {
       'in text under any name',
       { note: `call ${SECRETS.phone}.`, url: lookup, header: `Bearer ${SECRETS.jwt}` },
     ],
-  ])('from a field %s', (_where, entry) => {
+  ])('a secret is not logged from a field %s', (_where, entry) => {
     const printed = printedBy((log) => log.info(entry, 'said'));
     expectNoSecretIn(printed);
     expect(printed).not.toMatch(/opaque-purchase-token|sid=1/);
@@ -77,7 +77,7 @@ describe('a secret is never logged', () => {
     ['a connection string', `mongodb://root:${SECRETS.password}@db.internal:27017/?x=1`],
     ['a body', `sent {"login":"${SECRETS.email}","password":"${SECRETS.password}","code":"${SECRETS.code}"}`],
     ['a duplicate key', `E11000 dup key: { email: "${SECRETS.email}" }`],
-  ])('from a message, from an error, and from what caused it: %s', (_what, text) => {
+  ])('a secret is not logged from a message, an error or its causes: %s', (_what, text) => {
     const inner = new Error(text);
     const outer = new Error('could not be done', { cause: new Error('deeper', { cause: inner }) });
     const printed = printedBy((log) => {
@@ -95,7 +95,7 @@ describe('a secret is never logged', () => {
     expectNoSecretIn(printed);
   });
 
-  test('in the properties of an error', () => {
+  test('a secret is not logged from the properties of an error', () => {
     const error = Object.assign(new Error('refused'), {
       config: { url: lookup, headers: { authorization: SECRETS.jwt } },
       response: { body: { password: SECRETS.password } },
@@ -103,13 +103,13 @@ describe('a secret is never logged', () => {
     expectNoSecretIn(printedBy((log) => log.error({ err: error }, 'refused')));
   });
 
-  test('in the fields of a child logger', () => {
+  test('a secret is not logged from the fields of a child logger', () => {
     expectNoSecretIn(printedBy((log) => log.child({ phone: SECRETS.phone }).info('hello')));
   });
 });
 
-describe('useful values stay', () => {
-  test('ids, amounts, moments, hosts and codes of errors are readable', () => {
+describe('useful values', () => {
+  test('ids, amounts, times, hosts and error codes stay readable', () => {
     const entry = {
       user_id: 12,
       amount: 500_000_000,
@@ -164,10 +164,10 @@ describe('useful values stay', () => {
   });
 });
 
-describe('the lines of requests', () => {
+describe('request lines', () => {
   const served = { trace_id: 't', span_id: 's', method: 'GET', route: '/', status: '200', ms: 1 };
 
-  test('of one turn of the event loop are written by one call, those of the next turn by another', async () => {
+  test('request lines of one event loop tick are written by one call, those of the next tick by another', async () => {
     const written: string[] = [];
     const write = (text: string): void => void written.push(text);
     const logRequest = createAccessLog(createLog({ service: 'test', destination: { write } }));
@@ -184,7 +184,7 @@ describe('the lines of requests', () => {
     expect(ids).toEqual([['1', '2'], ['3']]);
   });
 
-  test('are written when the process exits before the turn ends', () => {
+  test('request lines are written even if the process exits before the tick ends', () => {
     const program = `
       import { createAccessLog, createLog } from ${JSON.stringify(new URL('./log.ts', import.meta.url).href)};
       createAccessLog(createLog({ service: 'test' }))(${JSON.stringify({ ...served, request_id: 'last' })});

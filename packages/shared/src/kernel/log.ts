@@ -27,7 +27,7 @@ const SECRET_FIELDS = [
   'login',
 ];
 
-/** For the fields of child loggers, which no formatter sees: pino matches exact paths only. */
+/** Paths for the fields of child loggers, which formatters do not see. Pino matches exact paths only. */
 const CHILD_LOGGER_PATHS = SECRET_FIELDS.flatMap((name) => [name, `*.${name}`, `*.*.${name}`]);
 
 const SECRET_FIELD_NAMES = new Set(SECRET_FIELDS);
@@ -166,15 +166,15 @@ interface AccessEntry {
   ms: number;
 }
 
-/** What has been collected and not been written yet; written at the latest when the process ends. */
+/** Flushes lines that are collected and not yet written; called at the latest when the process exits. */
 const unwritten = new Set<() => void>();
 process.once('exit', () => {
   for (const write of unwritten) write();
 });
 
 /**
- * Writes all lines of one turn of the event loop at its end, by one call: the call costs more than a line. A process that is
- * killed loses the lines of that turn at most.
+ * Writes all lines of one tick of the event loop with one call at its end, because a call costs more than a line. A killed
+ * process loses at most the lines of that tick.
  */
 const byTurn = (destination: DestinationStream): DestinationStream => {
   let lines = '';
@@ -196,8 +196,8 @@ const byTurn = (destination: DestinationStream): DestinationStream => {
 };
 
 /**
- * Writes where `log` writes, at its level. The fields are those of {@link AccessEntry}, of which none can hold a secret: no
- * entry is searched for one, which would cost more than the rest of the line.
+ * Writes to the destination of `log`, at its level. No field of {@link AccessEntry} can hold a secret, so entries are not
+ * searched for secrets. The search would cost more than the rest of the line.
  */
 export const createAccessLog = (log: Logger): ((entry: AccessEntry) => void) => {
   const destination = byTurn(

@@ -5,7 +5,7 @@ const seriesOf = async (metrics: Metrics, name: string): Promise<string[]> =>
   (await metrics.text()).split('\n').filter((line) => line.startsWith(name));
 
 describe('a counter', () => {
-  test('has every combination of its labels from the start', async () => {
+  test('a counter has every combination of its labels from the start', async () => {
     const metrics = createMetrics('test', { defaults: false });
     const counter = metrics.counter({
       name: 'tries_total',
@@ -22,10 +22,10 @@ describe('a counter', () => {
   });
 });
 
-describe('gauges that are read', () => {
+describe('gauges with a read function', () => {
   const GAUGES = { rows_waiting: 'Rows', rows_age_seconds: 'Age of the oldest' };
 
-  test('are read once for each scrape', async () => {
+  test('gauges are read once for each scrape', async () => {
     const metrics = createMetrics('test', { defaults: false });
     let reads = 0;
     metrics.readGauges({
@@ -51,19 +51,22 @@ describe('gauges that are read', () => {
       },
     ],
     ['takes too long', () => new Promise<never>(() => undefined)],
-  ])('have no value while their read %s, and the scrape has the others', async (_how, failing) => {
-    const metrics = createMetrics('test', { defaults: false });
-    let isDown = false;
-    const values = { rows_waiting: 3, rows_age_seconds: 4 };
-    metrics.readGauges({ gauges: GAUGES, read: async () => (isDown ? failing() : [{ values }]) });
-    expect(await seriesOf(metrics, 'rows_')).toHaveLength(2);
-    isDown = true;
-    expect(await seriesOf(metrics, 'rows_')).toEqual([]);
-    expect(await seriesOf(metrics, 'build_info')).toHaveLength(1);
-  });
+  ])(
+    'gauges have no value while their read %s, and the scrape has all other series',
+    async (_how, failing) => {
+      const metrics = createMetrics('test', { defaults: false });
+      let isDown = false;
+      const values = { rows_waiting: 3, rows_age_seconds: 4 };
+      metrics.readGauges({ gauges: GAUGES, read: async () => (isDown ? failing() : [{ values }]) });
+      expect(await seriesOf(metrics, 'rows_')).toHaveLength(2);
+      isDown = true;
+      expect(await seriesOf(metrics, 'rows_')).toEqual([]);
+      expect(await seriesOf(metrics, 'build_info')).toHaveLength(1);
+    },
+  );
 });
 
-test('a request to a provider: an error that is an answer is no failure', async () => {
+test('a provider error that is an answer is not measured as a failure', async () => {
   const metrics = createMetrics('test', { defaults: false });
   const refused = () => Promise.reject(new Error('no such file'));
   await expect(metrics.measureProvider('storage', refused, () => true)).rejects.toThrow('no such file');

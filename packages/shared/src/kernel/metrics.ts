@@ -15,7 +15,7 @@ export interface Metrics {
   eventsHandled: Counter<'event' | 'outcome'>;
   certificateEnd: Gauge<'certificate'>;
   /**
-   * A counter of one service only. Every combination of the values of its labels is there from the start, with 0: an alert on its
+   * A counter of one service. Every combination of its label values starts at 0, because an alert on its
    * rate would miss the first increment of a series that begins with it.
    */
   counter<Label extends string>(options: {
@@ -24,8 +24,8 @@ export interface Metrics {
     labels: Record<Label, readonly string[]>;
   }): Counter<Label>;
   /**
-   * Gauges whose values are read together at each scrape. While they cannot be read within two seconds, they have none: an old value
-   * would look like a present one.
+   * Gauges whose values are read together at each scrape. If a read takes longer than two seconds, they have no value: an old value
+   * would look like a current one.
    */
   readGauges<Name extends string, Label extends string = never>(options: {
     /** Name → help. */
@@ -33,7 +33,7 @@ export interface Metrics {
     labelNames?: Label[];
     read(): Promise<readonly GaugeValues<Name, Label>[]>;
   }): void;
-  /** Measures and traces a request to an external provider: `failed` when it rejects, but for an error that is an answer (`isRefusal`). */
+  /** Measures and traces a request to an external provider. It is `failed` if it rejects, except with an answer (`isRefusal`). */
   measureProvider<Answer>(
     target: string,
     request: () => Promise<Answer>,
@@ -179,6 +179,7 @@ const combinationsOf = <Label extends string>(
   labels: Record<Label, readonly string[]>,
 ): Record<Label, string>[] =>
   Object.entries<readonly string[]>(labels).reduce<Record<string, string>[]>(
-    (found, [label, values]) => found.flatMap((each) => values.map((value) => ({ ...each, [label]: value }))),
+    (combinations, [label, values]) =>
+      combinations.flatMap((each) => values.map((value) => ({ ...each, [label]: value }))),
     [{}],
   ) as Record<Label, string>[];

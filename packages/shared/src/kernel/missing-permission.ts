@@ -1,10 +1,10 @@
-/** The 403 of a caller whose token does not have what a route or a use case needs. */
+/** The 403 for a caller whose token lacks a permission that a route or a use case needs. */
 import { type Caller, can } from './caller.ts';
 import { AppError, message } from './error.ts';
 import type { Permission } from './permissions.ts';
 
 /**
- * `WWW-Authenticate` for a token without all scopes of `needed` (RFC 6750, 3.1). `parameters` are further ones, complete:
+ * `WWW-Authenticate` for a token that lacks a scope of `needed` (RFC 6750, 3.1). `parameters` are added unchanged:
  * `resource_metadata="…"`.
  */
 export const insufficientScope = (
@@ -22,8 +22,7 @@ interface Needs {
 }
 
 /**
- * 403. An OAuth client learns which scopes to ask its user for, where the user can give them. Other kinds of token cannot be
- * extended.
+ * 403. An OAuth client learns which scopes to request, if its user can grant them. Other kinds of token cannot be extended.
  */
 export const missingPermission = (caller: Caller, needs: Needs): AppError => {
   const scopes = scopesFor(caller, needs);

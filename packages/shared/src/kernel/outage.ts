@@ -29,8 +29,8 @@ const CONNECTION_LOST =
 const NOT_SENT = /^Mongo(PoolClosed|WaitQueueTimeout|NotConnected|TopologyClosed|ServerClosed)Error$/;
 
 /**
- * Labels of MongoDB and its driver. They count before the codes below, because the server knows more than its code says:
- * `REJECTED` promises that the command was not executed, whatever it was, and `NO_WRITES` the same of a write.
+ * Labels of MongoDB and its driver. They take precedence over the codes below, because the server knows more than its code says:
+ * `REJECTED` promises that the command was not executed, and `NO_WRITES` that a write was not.
  */
 const OVERLOADED_LABEL = 'SystemOverloadedError';
 const REJECTED_LABEL = 'RetryableError';
@@ -40,7 +40,7 @@ const TROUBLE_LABELS = [OVERLOADED_LABEL, REJECTED_LABEL, 'RetryableWriteError',
 /** Codes of MongoDB (`src/mongo/base/error_codes.yml`) with their names. */
 type Codes = Readonly<Record<number, string>>;
 
-/** The server goes away, is not the primary, or cannot say whether a write is durable: it may have executed the command. */
+/** The server is going away, is not the primary, or cannot say whether a write is durable. It may have executed the command. */
 const SERVER_UNAVAILABLE: Codes = {
   6: 'HostUnreachable',
   7: 'HostNotFound',
@@ -57,7 +57,7 @@ const SERVER_UNAVAILABLE: Codes = {
   13436: 'NotPrimaryOrSecondary',
 };
 
-/** The server ended the command before its end: a part of a write may be stored. */
+/** The server interrupted the command: a part of a write may be stored. */
 const INTERRUPTED: Codes = {
   43: 'CursorNotFound',
   50: 'MaxTimeMSExpired',
@@ -68,7 +68,7 @@ const INTERRUPTED: Codes = {
   11601: 'Interrupted',
 };
 
-/** The server refused what it could not do at that moment: a write of one document was not made. */
+/** The server refused a command that it could not run at that moment. A write of one document was not made. */
 const REFUSED: Codes = {
   24: 'LockTimeout',
   46: 'LockBusy',
@@ -86,14 +86,14 @@ const REFUSED: Codes = {
   462: 'IngressRequestRateLimitExceeded',
 };
 
-/** Those of the codes above that are mostly the state of the server, which passes, and not what the command met there. */
+/** Codes from above that usually mean a temporary state of the server, rather than a conflict with the command. */
 const PRESSURE = new Set([133, 134, 175, 290, 365, 388, 402, 433, 449, 450, 462]);
-/** Those of them that a transaction which is too large or too slow meets each time. */
+/** Codes from `PRESSURE` that a too large or too slow transaction gets every time. */
 const TRANSACTION_LIMITS = new Set([290, 388]);
-/** Codes that end a single command in the same way: a time limit inside of the server, and `killOp` or `killSessions`. */
+/** Codes for a command that the server ended: a time limit inside the server, `killOp` or `killSessions`. */
 const ENDED_BY_SERVER = new Set([262, 11_601]);
 
-/** ioredis gives most of its errors no name of their own. */
+/** Most errors of ioredis have no specific name. */
 const REDIS_MESSAGE =
   /^(Connection is closed\.|Command timed out|Stream isn't writeable|Command aborted due to connection close|Reached the max retries per request|(LOADING|READONLY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN) )/;
 const RABBITMQ_NAME =
@@ -140,11 +140,11 @@ const isDatabaseDown = (error: unknown): boolean =>
 export const isDatabaseUnderPressure = (error: unknown): boolean =>
   hasLabel(error, OVERLOADED_LABEL) || mongoCodesOf(error).some((code) => PRESSURE.has(code));
 
-/** Whether a transaction has met a limit of the database, which a pause may or may not change. */
+/** Whether a transaction has exceeded a limit of the database. A retry after a pause may or may not help. */
 export const isTransactionLimit = (error: unknown): boolean =>
   mongoCodesOf(error).some((code) => TRANSACTION_LIMITS.has(code));
 
-/** Whether no server got the command: none was found, or no connection was free in time. */
+/** Whether the command reached no server: none was found, or no connection was free in time. */
 export const isNotSent = (error: unknown): boolean =>
   causesOf(error).some((link) => hasName(link, /^Mongo(ServerSelection|WaitQueueTimeout)Error$/));
 
@@ -168,14 +168,14 @@ export interface FailedWrite {
 
 /** Whether a write outside of a transaction that has failed may be stored, or a part of it. */
 export const mayBeStored = (error: unknown, { isSingle, isRepeated }: FailedWrite): boolean => {
-  // The driver gives this error only if it is true of the first one, too.
+  // The driver reports this label only if it is true of the first attempt, too.
   if (hasLabel(error, NO_WRITES_LABEL)) return false;
   if (isRejected(error)) return isRepeated;
   if (isDatabaseLost(error) || hasCode(error, INTERRUPTED)) return true;
   return (!isSingle || isRepeated) && (isDatabaseUnderPressure(error) || hasCode(error, REFUSED));
 };
 
-/** Whether the cause is a server that is unreachable or overloaded, and not a mistake in the work itself. */
+/** Whether the cause is an unreachable or overloaded server, rather than a mistake in the work. */
 const isOutage = (error: unknown): boolean =>
   isDatabaseDown(error) ||
   hasCode(error, INTERRUPTED) ||
@@ -188,7 +188,7 @@ const isOutage = (error: unknown): boolean =>
       (typeof link.code === 'string' && NETWORK_CODES.has(link.code)),
   );
 
-/** A provider that asks for a wait before the next try. */
+/** A provider has asked for a pause before the next attempt. */
 export class TryAgainLater extends Error {
   override name = 'TryAgainLater';
   readonly waitMs: number;
@@ -203,10 +203,10 @@ export class TryAgainLater extends Error {
  * `outcome_unknown`, because it cannot be said that nothing was changed.
  */
 export const toOutage = (error: unknown, scope: RequestScope | undefined): AppError | undefined => {
-  const known = isAppError(error) ? error : undefined;
-  if (known === undefined ? !isOutage(error) : known.kind !== 'unavailable') return undefined;
-  if (known?.code === OUTCOME_UNKNOWN) return known;
+  const appError = isAppError(error) ? error : undefined;
+  if (appError === undefined ? !isOutage(error) : appError.kind !== 'unavailable') return undefined;
+  if (appError?.code === OUTCOME_UNKNOWN) return appError;
   const text = error instanceof Error ? error.message : String(error);
   if (scope?.hasEffect === true) return outcomeUnknown(text, error);
-  return known ?? unavailable(text, error);
+  return appError ?? unavailable(text, error);
 };

@@ -1,6 +1,6 @@
 /** One page of a list: what a store is asked for, and what it returns. */
 
-/** By offset, or after a cursor. */
+/** A page by number, or the rows after a cursor. */
 export type PageRequest = (
   | { mode: 'page'; page: number; perPage: number; skip: number }
   | { mode: 'cursor'; perPage: number; after: CursorKey }
@@ -27,30 +27,30 @@ export interface PageOf<Row> {
 }
 
 /**
- * Makes a page of `found`: the rows from the start of the page, with at least one row more than the page if more follow.
+ * Makes a page of `candidates`: the rows from the start of the page, and at least one more row if more follow.
  * `total`: see {@link PageOf}.
  */
 export const toPage = <Row>(
-  found: readonly Row[],
+  candidates: readonly Row[],
   { perPage }: PageRequest,
   keyOf: (row: Row) => number,
   total: number | undefined,
 ): PageOf<Row> => {
-  const rows = found.slice(0, perPage);
+  const rows = candidates.slice(0, perPage);
   const last = rows.at(-1);
-  return { rows, total, next: found.length > perPage && last !== undefined ? [keyOf(last)] : undefined };
+  return { rows, total, next: candidates.length > perPage && last !== undefined ? [keyOf(last)] : undefined };
 };
 
 /** A page of a list that has at most one row, whose cursor leads nowhere. */
 export const pageOfOne = <Row>(row: Row | undefined, request: PageRequest): PageOf<Row> => {
-  const found = row === undefined ? [] : [row];
-  if (request.mode === 'cursor') return { rows: found, total: undefined, next: undefined };
-  return { rows: found.slice(request.skip), total: found.length, next: undefined };
+  const rows = row === undefined ? [] : [row];
+  if (request.mode === 'cursor') return { rows, total: undefined, next: undefined };
+  return { rows: rows.slice(request.skip), total: rows.length, next: undefined };
 };
 
 /** One of the lists that {@link readParts} shows one after the other. */
 export interface ListPart<Row> {
-  /** Those with a key above `after`, in the order of their keys. */
+  /** Rows with a key above `after`, in the order of their keys. */
   read(window: { skip: number; limit: number; after: number }): Promise<Row[]>;
   count(): Promise<number>;
   keyOf(row: Row): number;
@@ -67,10 +67,10 @@ export const readParts = async <Row>(
   const isPage = request.mode === 'page';
   const counts = isPage ? await Promise.all(parts.map((part) => part.count())) : undefined;
   const [start = 0, after = 0] = isPage ? [] : request.after;
-  const found: { row: Row; key: CursorKey }[] = [];
+  const entries: { row: Row; key: CursorKey }[] = [];
   let skip = isPage ? request.skip : 0;
   for (const [index, part] of parts.entries()) {
-    const limit = request.perPage + 1 - found.length;
+    const limit = request.perPage + 1 - entries.length;
     const count = counts?.[index];
     if (index < start || limit <= 0) continue;
     if (count !== undefined && skip >= count) {
@@ -78,13 +78,13 @@ export const readParts = async <Row>(
       continue;
     }
     const rows = await part.read({ skip, limit, after: index === start ? after : 0 });
-    found.push(...rows.map((row) => ({ row, key: [index, part.keyOf(row)] })));
+    entries.push(...rows.map((row) => ({ row, key: [index, part.keyOf(row)] })));
     skip = 0;
   }
-  const shown = found.slice(0, request.perPage);
+  const shown = entries.slice(0, request.perPage);
   return {
     rows: shown.map(({ row }) => row),
     total: counts?.reduce((sum, count) => sum + count, 0),
-    next: found.length > shown.length ? shown.at(-1)?.key : undefined,
+    next: entries.length > shown.length ? shown.at(-1)?.key : undefined,
   };
 };

@@ -31,7 +31,7 @@ export const PERMISSIONS = [
 
 export type Permission = (typeof PERMISSIONS)[number];
 
-/** Those of everybody with an account. */
+/** Permissions of everybody with an account. */
 export const MEMBER_PERMISSIONS: readonly Permission[] = [
   'users.view_limited',
   'gyms.create',
@@ -44,14 +44,14 @@ export const MEMBER_PERMISSIONS: readonly Permission[] = [
   'payments.boost_own',
 ];
 
-/** Every other one: its holder sees or changes what belongs to others. */
+/** All other permissions. Their holders see or change what belongs to others. */
 export const OPERATOR_PERMISSIONS: ReadonlySet<Permission> = new Set(
   PERMISSIONS.filter((permission) => !MEMBER_PERMISSIONS.includes(permission)),
 );
 
 /**
- * Permissions that no third party can get: with them it could take over accounts, keep access after a revocation, or read
- * what operators did, or steer the running services.
+ * Permissions that no third party can get. They allow taking over accounts, keeping access after a revocation, reading
+ * what operators did, and steering the running services.
  */
 const NEVER_DELEGATED: ReadonlySet<Permission> = new Set([
   'users.update_any',
@@ -61,7 +61,7 @@ const NEVER_DELEGATED: ReadonlySet<Permission> = new Set([
   'operations.manage',
 ]);
 
-/** Those that a user can delegate to a third party: the scopes of OAuth. */
+/** Permissions that a user can delegate to a third party: the OAuth scopes. */
 export const DELEGABLE_PERMISSIONS: readonly Permission[] = PERMISSIONS.filter(
   (permission) => !NEVER_DELEGATED.has(permission),
 );

@@ -1,4 +1,4 @@
-/** How far a long command is. Plain JavaScript: `npm start` may run under a Node that does not run TypeScript. */
+/** Progress of a long command. Plain JavaScript: `npm start` may run under a Node that does not run TypeScript. */
 
 /** `1:05` @param {number} milliseconds */
 export function clockOf(milliseconds) {
@@ -7,7 +7,7 @@ export function clockOf(milliseconds) {
 }
 
 /**
- * How long the rest takes when it goes on as until now. Before a twentieth is done nobody can tell.
+ * How long the rest takes at the current pace. There is no estimate before a twentieth is done.
  * @param {{ done: number, total: number, elapsedMs: number }} progress
  * @returns {number | undefined} undefined before the first twentieth and after the last part
  */
@@ -26,10 +26,10 @@ export const remaining = (progress) => leftOf(remainingMs(progress));
  * @property {(now: string, parts?: number) => void} advance One part more is done, or `parts`; `now`: what is under way.
  */
 
-/** For callers that show none. @type {Progress} */
+/** For callers that show no progress. @type {Progress} */
 export const NO_PROGRESS = { expect: () => {}, advance: () => {} };
 
-/** A file or a terminal can have a line of it. */
+/** One line per interval suits a file and a terminal. */
 const INTERVAL_MS = 3_000;
 
 /**
@@ -38,8 +38,8 @@ const INTERVAL_MS = 3_000;
  * @template T
  * @param {(progress: Progress) => Promise<T>} work
  * @param {{ write?: (line: string) => void, intervalMs?: number, areAlike?: boolean }} [options]
- *   areAlike: the parts take about the same time. Otherwise an estimate is shown only while it is no longer than any before: it
- *   would grow as long as one part takes.
+ *   areAlike: the parts take about the same time. Otherwise an estimate is shown only if it is no longer than any before: it
+ *   would grow while one part takes long.
  * @returns {Promise<T>}
  */
 export async function withProgress(

@@ -13,8 +13,8 @@ const begin = (options: { areAlike?: boolean } = {}) => {
   let end = (_result: string): void => undefined;
   let progress: Progress | undefined;
   const result = withProgress(
-    (given) => {
-      progress = given;
+    (shown) => {
+      progress = shown;
       return new Promise<string>((resolve) => {
         end = resolve;
       });
@@ -36,7 +36,7 @@ test('work that takes less than three seconds shows nothing', async () => {
   expect(lines).toEqual([]);
 });
 
-test('longer work shows every three seconds how far it is, and the remaining time by what is done', async () => {
+test('longer work shows every three seconds how much is done and how long the rest takes', async () => {
   const { progress, end } = begin();
   await jest.advanceTimersByTimeAsync(3_000);
   progress.expect(100, 'rows');
@@ -70,7 +70,7 @@ test('the remaining time is not shown before a twentieth is done', async () => {
   end('done');
 });
 
-test('an estimate for parts that differ never grows', async () => {
+test('an estimate for parts of different length never grows', async () => {
   const { progress, end } = begin({ areAlike: false });
   progress.expect(8, 'ready');
   await jest.advanceTimersByTimeAsync(1_500);

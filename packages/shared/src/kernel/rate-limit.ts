@@ -6,7 +6,7 @@ export interface RateLimit {
   name: string;
   points: number;
   windowS: number;
-  /** Counted in MongoDB only, because Redis may lose its data during a long window. */
+  /** Whether it is counted in MongoDB only, because Redis may lose its data during a long window. */
   durable?: boolean;
 }
 

@@ -11,7 +11,7 @@ const SHOWN: [what: string, text: string][] = [
   ['a flag made of tags', '🏴\u{e0067}\u{e0062}\u{e0065}\u{e006e}\u{e0067}\u{e007f}'],
   ['a flag of two letters', '🇮🇷'],
   ['a keycap', '#\ufe0f\u20e3'],
-  ['a letter with a mark of its own', 'e\u0301'],
+  ['a letter with a combining mark', 'e\u0301'],
   ['marks of direction', '\u200fAli\u200e'],
   ['one digit', '7'],
   ['one sign', '-'],
@@ -42,11 +42,11 @@ const EMPTY: [what: string, text: string][] = [
 ];
 
 describe('a text of one line', () => {
-  test.each(SHOWN)('may be %s', (_what, text) => {
+  test.each(SHOWN)('a one-line text may be %s', (_what, text) => {
     expect(line.safeParse(text).success).toBe(true);
   });
 
-  test.each(EMPTY)('is not %s', (_what, text) => {
+  test.each(EMPTY)('a one-line text may not be just %s', (_what, text) => {
     expect(line.safeParse(text).success).toBe(false);
     expect(isVisible(text)).toBe(false);
   });
@@ -54,11 +54,11 @@ describe('a text of one line', () => {
   test.each([
     ...['\u202a', '\u202b', '\u202c', '\u202d', '\u202e', '\u2066', '\u2067', '\u2068', '\u2069'],
     ...['\n', '\r', '\t', '\u0000', '\u007f', '\u0085', '\u009f', '\u2028', '\u2029', '\ud800'],
-  ])('has no %j inside', (character) => {
+  ])('a one-line text may not contain %j', (character) => {
     expect(line.safeParse(`a${character}b`).success).toBe(false);
   });
 
-  test('is refused with a text of its own', () => {
+  test('an invalid one-line text is refused with a specific message', () => {
     expect(line.safeParse('\u200b').error?.issues).toEqual([
       expect.objectContaining({ code: 'custom', params: { key: 'validation.one_line' } }),
     ]);
@@ -66,20 +66,23 @@ describe('a text of one line', () => {
 });
 
 describe('a text of several lines', () => {
-  test('has line breaks', () => {
+  test('a text of several lines may contain line breaks', () => {
     for (const text of ['a\nb', 'a\r\nb']) expect(lines.safeParse(text).success).toBe(true);
   });
 
-  test.each(['\u202e', '\u2066', '\t', '\u0000', '\u0085'])('has no %j inside', (character) => {
-    expect(lines.safeParse(`a\n${character}b`).success).toBe(false);
-  });
+  test.each(['\u202e', '\u2066', '\t', '\u0000', '\u0085'])(
+    'a text of several lines may not contain %j',
+    (character) => {
+      expect(lines.safeParse(`a\n${character}b`).success).toBe(false);
+    },
+  );
 
-  test.each(EMPTY)('is not %s', (_what, text) => {
+  test.each(EMPTY)('a text of several lines may not be just %s', (_what, text) => {
     expect(lines.safeParse(`\n${text}\n`).success).toBe(false);
   });
 });
 
-test('an enumerated field that will get further values is open text from version 2 of the API on', () => {
+test('an enumerated field that will get further values is open text from version 2 of the API', () => {
   const shown = (major: number) => {
     const { $schema: _, ...schema } = z.toJSONSchema(growingEnum(['deposit', 'income'], 'Kind.', major));
     return schema;

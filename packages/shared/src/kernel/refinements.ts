@@ -14,10 +14,10 @@ export const withMessage = (key: MessageKey, values?: MessageParams) => ({
 export const wellFormed = <Schema extends z.ZodType<string>>(schema: Schema): Schema =>
   schema.refine((value) => value.isWellFormed(), withMessage('validation.format'));
 
-/** What fonts draw: not white space, marks, format characters, and characters that Unicode itself ignores. */
+/** Characters that fonts draw. Excludes white space, marks, format characters, and characters that Unicode itself ignores. */
 const VISIBLE =
   /[[\p{L}\p{N}\p{P}\p{S}]--[\p{Default_Ignorable_Code_Point}\u{2800}\u{13441}\u{13442}\u{1d159}\u{fffc}]]/v;
-/** They turn what follows them, also outside of the text, so that it reads as another one. */
+/** Direction overrides, which reorder the text after them, even outside the value. It then reads as another text. */
 const OVERRIDES = '\\u202a-\\u202e\\u2066-\\u2069';
 const NOT_IN_LINES = new RegExp(`[${OVERRIDES}]|(?![\\r\\n])\\p{Cc}`, 'u');
 const NOT_IN_A_LINE = new RegExp(`[${OVERRIDES}\\u2028\\u2029]|\\p{Cc}`, 'u');
@@ -25,7 +25,7 @@ const NOT_IN_A_LINE = new RegExp(`[${OVERRIDES}\\u2028\\u2029]|\\p{Cc}`, 'u');
 export const isVisible = (text: string): boolean => VISIBLE.test(text);
 
 /**
- * Whether a text can stand as a name or a title: with a visible character, and without control characters, line breaks and
+ * Whether a text can be a name or a title: it has a visible character, and no control characters, line breaks or
  * direction overrides. Format characters inside are allowed: Persian needs ZWNJ, emoji need ZWJ.
  */
 export const isOneLine = (text: string): boolean => isVisible(text) && !NOT_IN_A_LINE.test(text);
@@ -41,11 +41,11 @@ const ofVisibleText = <Schema extends z.ZodType<string>>(
       description: `${description} with a visible character, without control characters and direction overrides`,
     });
 
-/** {@link isOneLine}, for every name, title and the like: `oneLine('Title', z.string().trim().min(1).max(100))`. */
+/** {@link isOneLine} for names, titles and similar texts: `oneLine('Title', z.string().trim().min(1).max(100))`. */
 export const oneLine = <Schema extends z.ZodType<string>>(title: string, schema: Schema): Schema =>
   ofVisibleText(schema, isOneLine, `${title}: one line`);
 
-/** The same for a text that may have several lines, such as an address. */
+/** {@link oneLine} for a text that may have several lines, such as an address. */
 export const visibleLines = <Schema extends z.ZodType<string>>(title: string, schema: Schema): Schema =>
   ofVisibleText(schema, (text) => isVisible(text) && !NOT_IN_LINES.test(text), `${title}: one or more lines`);
 
@@ -55,29 +55,32 @@ export const documentedAs = <Schema extends z.ZodType>(
   json: Record<string, unknown>,
 ): Schema => {
   schema._zod.toJSONSchema = () => ({ ...json });
-  // What a refined schema inherits from the one before it would be looked up, and is not generated.
+  // Otherwise the schema before the refinement would be looked up, which is not generated.
   delete schema._zod.parent;
   return schema;
 };
 
-/** The major version of the API, which is that of all packages. */
+/** The major version of the API, which all packages share. */
 const API_MAJOR = Number.parseInt(manifest.version, 10);
 
 /**
- * An enumerated field of an answer that will get further values (docs/adr/0077). Clients of version 1 refuse a value that they do
- * not know, so that a new one needs version 2, where the same field is documented as open text.
+ * An enumerated response field that will get further values (docs/adr/0077). Clients of version 1 refuse unknown values, so a
+ * new value needs version 2. There the same field is documented as open text.
  */
 export const growingEnum = <const Value extends string>(
   values: readonly Value[],
   description?: string,
   major = API_MAJOR,
 ) => {
-  const known = `Known values: ${values.map((value) => `\`${value}\``).join(', ')}. Expect further ones.`;
+  const knownValues = `Known values: ${values.map((value) => `\`${value}\``).join(', ')}. Expect further ones.`;
   return documentedAs(
     z.enum(values),
     major === 1
       ? { type: 'string', enum: values, ...(description === undefined ? {} : { description }) }
-      : { type: 'string', description: description === undefined ? known : `${description} ${known}` },
+      : {
+          type: 'string',
+          description: description === undefined ? knownValues : `${description} ${knownValues}`,
+        },
   );
 };
 

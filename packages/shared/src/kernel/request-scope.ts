@@ -1,6 +1,6 @@
 /**
- * What is known of the request or call that is being served: until when its caller waits, and whether it has changed
- * anything. It follows the request through all asynchronous work that it starts.
+ * The deadline of the current request or call, and whether it has changed anything. The scope follows the request through all
+ * asynchronous work that it starts.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { unavailable } from './error.ts';
@@ -8,7 +8,7 @@ import { unavailable } from './error.ts';
 export interface RequestScope {
   /** When its caller stops waiting, by `performance.now()`. */
   deadline: number;
-  /** It has committed a change, or started one that is finished later. */
+  /** Whether the request has committed a change, or started one that is finished later. */
   hasEffect: boolean;
 }
 
@@ -24,25 +24,25 @@ export const currentScope = (): RequestScope | undefined => storage.getStore();
 
 export const runInScope = <T>(scope: RequestScope, fn: () => T): T => storage.run(scope, fn);
 
-/** Runs `fn` without the deadline of the request: for what undoes or follows it. */
+/** Runs `fn` without the deadline of the request, for work that undoes or follows it. */
 export const outsideRequest = <T>(fn: () => T): T => storage.exit(fn);
 
 /** Milliseconds until the deadline of the request; infinite without one. */
 export const remainingMs = (): number =>
   (storage.getStore()?.deadline ?? Number.POSITIVE_INFINITY) - performance.now();
 
-/** Throws `unavailable` after the deadline of the request: its caller may have been told that nothing was changed. */
+/** Throws `unavailable` after the deadline of the request, whose caller may have been notified that nothing was changed. */
 export const assertInTime = (): void => {
   if (remainingMs() <= 0) throw unavailable('the deadline of the request has passed');
 };
 
-/** From now on a failure of this request does not mean that nothing was changed. */
+/** Marks the request as having an effect: its failure no longer means that nothing was changed. */
 export const effectStarted = (): void => {
   const scope = storage.getStore();
   if (scope !== undefined) scope.hasEffect = true;
 };
 
-/** The changes of this request were undone, and nothing continues them later. */
+/** Clears the mark of {@link effectStarted}: the changes were undone, and nothing continues them later. */
 export const effectUndone = (): void => {
   const scope = storage.getStore();
   if (scope !== undefined) scope.hasEffect = false;

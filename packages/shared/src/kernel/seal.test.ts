@@ -29,7 +29,7 @@ describe('the records of a seal', () => {
   const isIntact = ({ key, hash }: SealedRecord): boolean => hash === `hash of ${key}`;
   const older = { isNewest: false, isIntact };
 
-  test('may be unmarked only while it is the newest', () => {
+  test('records of a seal may be unmarked only while the seal is the newest', () => {
     expect(differenceOfLeaves(second, [record('c')], { isNewest: true, isIntact })).toBeUndefined();
     expect(differenceOfLeaves(second, [record('c')], older)).toBe(
       'entry c is sealed in 2, but not marked with it',
@@ -37,7 +37,7 @@ describe('the records of a seal', () => {
     expect(differenceOfLeaves(second, [record('c', 2)], older)).toBeUndefined();
   });
 
-  test('must be all of them, unchanged, and no other', () => {
+  test('a seal accepts exactly its own records, all of them unchanged', () => {
     const [a, b] = [record('a', 1), record('b', 1)];
     expect(differenceOfLeaves(first, [a, b], older)).toBeUndefined();
     expect(differenceOfLeaves(first, [b], older)).toBe('entry a, sealed in 1, does not exist');
@@ -50,7 +50,7 @@ describe('the records of a seal', () => {
   });
 });
 
-test('a head is read as it is written', () => {
+test('a head that was written as text is read back unchanged', () => {
   expect(readHead(headText(second))).toEqual({ number: 2, hash: second.hash });
   for (const text of ['', '2', '0:ab', `2:${second.hash.slice(1)}`]) expect(readHead(text)).toBeUndefined();
 });

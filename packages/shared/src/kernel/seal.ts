@@ -61,7 +61,7 @@ export const readHead = (text: string): NotedHead | undefined => {
   return hash === undefined ? undefined : { number: Number(number), hash };
 };
 
-/** A seal against the one before it, undefined for the first. */
+/** Checks a seal against the one before it; `last` is undefined for the first. */
 export const differenceOfSeal = (seal: Seal, last: Seal | undefined): Difference => {
   const expected = (last?.number ?? 0) + 1;
   if (seal.number !== expected) return `seal ${expected} does not exist`;
@@ -71,7 +71,7 @@ export const differenceOfSeal = (seal: Seal, last: Seal | undefined): Difference
 };
 
 /**
- * A seal against the records: `records` are those listed in the seal and those marked with its number. The records of the
+ * Checks a seal against its records: those listed in the seal and those marked with its number. The records of the
  * newest seal may not be marked yet.
  */
 export const differenceOfLeaves = <Entry extends SealedRecord>(

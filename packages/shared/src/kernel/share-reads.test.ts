@@ -1,13 +1,13 @@
 import { describe, expect, test } from '@jest/globals';
 import { shareReads, shareReadsById } from './share-reads.ts';
 
-/** Reads that end when they are told to. */
+/** Reads that end when `endNext` is called; `reads` has the ids of each. */
 const controlled = () => {
   const ends: (() => void)[] = [];
-  const asked: (readonly number[])[] = [];
+  const reads: (readonly number[])[] = [];
   const read = async (ids: readonly number[] = []) => {
-    asked.push(ids);
-    const number = asked.length;
+    reads.push(ids);
+    const number = reads.length;
     await new Promise<void>((resolve) => ends.push(resolve));
     return new Map(ids.map((id) => [id, number]));
   };
@@ -15,43 +15,43 @@ const controlled = () => {
     ends.shift()?.();
     await new Promise((resolve) => setImmediate(resolve));
   };
-  return { read, asked, endNext };
+  return { read, reads, endNext };
 };
 
 describe('calls during a read', () => {
-  test('share the next one, which begins after all of them', async () => {
-    const { read, asked, endNext } = controlled();
+  test('calls during a read share the next read, which begins after all of them', async () => {
+    const { read, reads, endNext } = controlled();
     const shared = shareReads(() => read());
     const first = shared();
     const [second, third] = [shared(), shared()];
-    expect(asked).toHaveLength(1);
+    expect(reads).toHaveLength(1);
     await endNext();
-    expect(asked).toHaveLength(2);
+    expect(reads).toHaveLength(2);
     const fourth = shared();
     await endNext();
-    expect(asked).toHaveLength(3);
+    expect(reads).toHaveLength(3);
     await endNext();
     expect(await second).toBe(await third);
     expect(await first).not.toBe(await second);
     expect(await fourth).not.toBe(await second);
   });
 
-  test('by ids share one that asks for the ids of all of them, each once', async () => {
-    const { read, asked, endNext } = controlled();
+  test('calls by ids share one read, which asks for all of their ids once', async () => {
+    const { read, reads, endNext } = controlled();
     const shared = shareReadsById(read);
     const calls = [shared([1]), shared([2, 3]), shared([3, 4])];
     await endNext();
     const late = shared([1]);
     await endNext();
     await endNext();
-    expect(asked).toEqual([[1], [2, 3, 4], [1]]);
+    expect(reads).toEqual([[1], [2, 3, 4], [1]]);
     expect((await calls[0])?.get(1)).toBe(1);
     expect((await calls[1])?.get(3)).toBe(2);
     expect((await calls[2])?.get(4)).toBe(2);
     expect((await late).get(1)).toBe(3);
   });
 
-  test('are answered after one that failed', async () => {
+  test('calls after a failed read are answered', async () => {
     let isDown = true;
     const shared = shareReadsById(async (ids) => {
       if (isDown) throw new Error('down');

@@ -1,6 +1,6 @@
 /**
- * Calls that arrive while a read is running share the next one. A read begins after all its calls, so that each gets an
- * answer that is as new as its call.
+ * Calls that arrive while a read is running share the next one. A read begins after all calls that it answers, so each
+ * answer is at least as new as its call.
  */
 export const shareReads = <Answer>(read: () => Promise<Answer>): (() => Promise<Answer>) => {
   let running: Promise<unknown> | undefined;
@@ -23,18 +23,18 @@ export const shareReads = <Answer>(read: () => Promise<Answer>): (() => Promise<
   };
 };
 
-/** The same for reads by ids: the shared one asks for the ids of all its calls, and its answer may have rows that a call did not ask for. */
+/** {@link shareReads} for reads by ids. The shared read asks for the ids of all calls; its answer may have rows of other calls. */
 export const shareReadsById = <Row>(
   read: (ids: readonly number[]) => Promise<ReadonlyMap<number, Row>>,
 ): ((ids: readonly number[]) => Promise<ReadonlyMap<number, Row>>) => {
-  const wanted = new Set<number>();
+  const pendingIds = new Set<number>();
   const readWanted = shareReads(() => {
-    const ids = [...wanted];
-    wanted.clear();
+    const ids = [...pendingIds];
+    pendingIds.clear();
     return read(ids);
   });
   return (ids) => {
-    for (const id of ids) wanted.add(id);
+    for (const id of ids) pendingIds.add(id);
     return readWanted();
   };
 };

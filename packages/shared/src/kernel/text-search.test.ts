@@ -16,7 +16,7 @@ import {
 /** Every run checks the same examples. */
 const SEED = 20260115;
 
-/** As in a search: the grams select the candidates, `matchesFolded` verifies them. */
+/** Searches in two steps: the grams select the candidates, and `matchesFolded` verifies them. */
 const finds = (query: string, text: string): boolean => {
   const stored = new Set(indexGrams(text));
   return queryGrams(query).every((gram) => stored.has(gram)) && matchesFolded(text, query);
@@ -58,7 +58,7 @@ describe('folding makes equivalent spellings equal', () => {
     ['the Turkish i', 'İstanbul', 'istanbul'],
     ['runs of white space', ' a \t\n\u00a0 b ', 'a b'],
     ['direction marks', '\u200fباشگاه\u200e', 'باشگاه'],
-  ])('%s', (_name, one, other) => {
+  ])('folding removes the difference: %s', (_name, one, other) => {
     expect(foldText(one)).toBe(foldText(other));
   });
 
@@ -94,15 +94,15 @@ describe('numbers are found however they are written', () => {
 });
 
 describe('a half-space matches nothing or a space', () => {
-  test.each(['می\u200cشود', 'میشود', 'می شود'])('a text with one is found by %j', (query) => {
+  test.each(['می\u200cشود', 'میشود', 'می شود'])('a text with a half-space is found by %j', (query) => {
     expect(finds(query, 'گفت می\u200cشود رفت')).toBe(true);
   });
 
-  test.each(['می\u200cشود', 'میشود', 'می شود'])('a query with one finds %j', (text) => {
+  test.each(['می\u200cشود', 'میشود', 'می شود'])('a query with a half-space finds %j', (text) => {
     expect(finds('می\u200cشود', text)).toBe(true);
   });
 
-  test('a real space is no half-space', () => {
+  test('a real space is not a half-space', () => {
     expect(finds('rapist', 'the rapist')).toBe(true);
     expect(finds('therapist', 'the rapist')).toBe(false);
   });
@@ -121,7 +121,7 @@ describe('grams', () => {
     expect(queryGrams(' \u200c ')).toEqual([]);
   });
 
-  test('a character outside the basic plane counts as one', () => {
+  test('a character outside the basic plane is one character', () => {
     expect(queryGrams('💪')).toEqual(['💪']);
     expect(finds('🏋', 'Gym 💪🏋️')).toBe(true);
   });
@@ -192,12 +192,12 @@ describe('the grams of a document', () => {
   const distinct = (count: number): string =>
     Array.from({ length: count }, (_, index) => String.fromCodePoint(0x4e00 + index)).join('');
 
-  test('are those of its texts, without grams that span two of them', () => {
+  test('a document has the grams of each of its texts, and none that spans two texts', () => {
     const texts = ['می\u200cشود', 'Iron', '', 'iron 12'];
     expect(documentGrams(texts).toSorted()).toEqual([...new Set(texts.flatMap(indexGrams))].toSorted());
   });
 
-  test('are at most 8,000; a document with more has one key, which makes it a candidate of every search', () => {
+  test('a document with more than 8,000 grams has one key and is a candidate of every search', () => {
     // A text of n different characters has 3n - 3 grams.
     const most = distinct(Math.floor(GRAMS_MAX / 3) + 1);
     expect(documentGrams([most])).toEqual(indexGrams(most));
@@ -206,7 +206,7 @@ describe('the grams of a document', () => {
     expect(documentGrams([distinct(20_000)])).toEqual([EVERY_SEARCH]);
   });
 
-  test('are those of the first 60,000 characters of its folded text, which no script exceeds', () => {
+  test('only the first 60,000 characters of a folded text have grams, which no script exceeds', () => {
     const ligature = '\ufdfa';
     expect(foldText(ligature)).toHaveLength(18);
     const text = `first ${ligature.repeat(19_990)} last`;
@@ -221,7 +221,7 @@ describe('the grams of a document', () => {
     expect(foldText(`a${'\u{10400}'.repeat(30_000)}`).isWellFormed()).toBe(true);
   });
 
-  test('no query asks for the key of such a document by itself', () => {
+  test('no query has the key of documents with too many grams among its grams', () => {
     expect(queryGrams(EVERY_SEARCH)).not.toContain(EVERY_SEARCH);
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (query) =>
@@ -247,7 +247,7 @@ describe('folding takes linear time', () => {
       ? [oldFold(text.replace(/\s*\u200c[\s\u200c]*/g, '\u200c')), oldFold(text.replace(/\u200c/g, ' '))]
       : [oldFold(text)];
 
-  test('and gives the same spellings as before', () => {
+  test('folding in linear time gives the same spellings as the earlier folding', () => {
     const common = [
       '\u200c',
       ' ',
@@ -265,7 +265,7 @@ describe('folding takes linear time', () => {
     const unit = fc.oneof(fc.constantFrom(...common), fc.string({ unit: 'grapheme', maxLength: 1 }));
     fc.assert(
       fc.property(fc.string({ unit, maxLength: 25 }), (text) => {
-        // Letters that are replaced were replaced before as well, by the same table.
+        // The earlier folding replaced letters by the same table.
         const expected = oldSpellings(text).map(foldText);
         expect(foldedSpellings(text)).toEqual(expected);
       }),
@@ -273,7 +273,7 @@ describe('folding takes linear time', () => {
     );
   });
 
-  /** Microseconds of CPU: the least of three runs, so that other work of the machine does not count. */
+  /** Microseconds of CPU: the least of three runs, to exclude other work of the machine. */
   const cpuOf = (text: string): number => {
     const match = textMatcher('zzz');
     const runs = Array.from({ length: 3 }, () => {
@@ -308,7 +308,7 @@ describe('folding takes linear time', () => {
     expect(twice).toBeLessThan(3 * once + NOISE_US);
   });
 
-  test('what a search has read is measured as it was folded', () => {
+  test('the cost of a search is measured in characters of the folded text', () => {
     expect(textMatcher('zzz')('abc').characters).toBe(3);
     expect(textMatcher('zzz')('\ufdfa').characters).toBe(18);
     expect(textMatcher('zzz')('a\u200cb').characters).toBe(5);

@@ -3,13 +3,15 @@
  * characters) of its folded text in an array with a multikey index; candidates for a query contain all grams of the
  * folded query. Candidates may be wrong ("abcab" contains every gram of "cabc"): verify them by `matchesFolded`.
  *
- * Every gram is an index key. A document with more than `GRAMS_MAX` of them, which no text of a natural language has,
- * stores `EVERY_SEARCH` instead of its grams and is a candidate of every search, so that nothing is missed.
+ * Every gram is an index key. No text of a natural language has more than `GRAMS_MAX` of them. A document with more stores
+ * `EVERY_SEARCH` instead and is a candidate of every search, so no match is missed.
  *
- * Folding removes differences of spelling: upper and lower case, the forms of a letter on Persian, Arabic, Urdu, Kurdish and
- * Pashto keyboards, Arabic, Persian and Latin digits and signs (`۷۲٫۵` is `72.5`), presentation forms, diacritics, tatweel,
- * repeated white space, and the half-space (ZWNJ). People write a half-space as nothing or as a space, so a text with one is
- * found by all three spellings, and a query with one finds all three.
+ * Folding removes differences of spelling:
+ * - upper and lower case, presentation forms, diacritics, tatweel and repeated white space;
+ * - the forms of a letter on Persian, Arabic, Urdu, Kurdish and Pashto keyboards;
+ * - Arabic, Persian and Latin digits and signs (`۷۲٫۵` is `72.5`);
+ * - the half-space (ZWNJ). People write it as nothing or as a space. A text with a half-space is found by all three spellings,
+ *   and a query with one finds all three.
  */
 
 const GRAM_LENGTH_MAX = 3;
@@ -18,9 +20,9 @@ export const GRAMS_MAX = 8_000;
 /** Longer than a gram, so that no query contains it. */
 export const EVERY_SEARCH = 'every search';
 /**
- * Characters of a folded text. The longest text, 20,000 characters, has no more in any script: a syllable of Hangul becomes
- * three. A character such as U+FDFA becomes 18, so that a text of it alone would cost many times as much as any other; what
- * is behind this length is not found.
+ * Maximum length of a folded text. No script exceeds it with the longest text, 20,000 characters: a syllable of Hangul becomes
+ * three. A character such as U+FDFA becomes 18, and a text of it alone would cost many times as much as any other. Text beyond
+ * this length is not found.
  */
 export const FOLDED_MAX = 60_000;
 const HALF_SPACE = /\u200c/g;
@@ -28,12 +30,12 @@ const HALF_SPACE = /\u200c/g;
 const HALF_SPACES_OR_SPACE = /[\s\u200c]+/g;
 
 /**
- * Stored grams and folded texts depend on the folding: the name of the upgrade that computes them anew (docs/adr/0014) changes
- * with every change of it.
+ * Name of the upgrade that recomputes stored grams and folded texts (docs/adr/0014). It changes with every change of the
+ * folding.
  */
 export const FOLDING_UPGRADE = 'search folding of 1.1.0';
 
-/** The letters that a Persian keyboard has, by those of other keyboards for them. What NFKD decomposes is not here. */
+/** Letters of a Persian keyboard with their variants on other keyboards, except variants that NFKD decomposes. */
 const LETTERS: Readonly<Record<string, string>> = {
   ی: 'يىےېۍێؠ',
   ک: 'كڪ',
@@ -46,7 +48,7 @@ const LETTERS: Readonly<Record<string, string>> = {
   ل: 'ڵ',
 };
 
-/** The signs of numbers and sentences, as a Latin keyboard has them. */
+/** Signs in numbers and sentences, with their equivalents on a Latin keyboard. */
 const SIGNS: Readonly<Record<string, string>> = {
   '\u066b': '.',
   '\u066c': ',',
@@ -71,7 +73,7 @@ const REPLACED = new RegExp(`[${Object.keys(REPLACEMENTS).join('')}]`, 'gu');
 const ARABIC_DIGITS = /[\u0660-\u0669\u06f0-\u06f9]/g;
 // Diacritics, the tatweel, and invisible characters (ZWNJ, ZWJ, direction marks, BOM).
 const INVISIBLE = /[\p{Mn}\p{Cf}\u0640]/gu;
-/** Characters that normalization may reorder; those that are no marks decompose to one. */
+/** Characters that normalization may reorder: marks, and characters that decompose to a mark. */
 const REORDERED = /[\p{M}\uff9e\uff9f]{30}/gu;
 /** Separates runs of {@link REORDERED}: normalization reorders no characters across it, and folding removes it. */
 const GRAPHEME_JOINER = '\u034f';
@@ -90,7 +92,7 @@ const cut = (text: string): string => {
  * @returns the folded text; '' for a text of white space and diacritics only
  */
 export const foldText = (text: string): string =>
-  // As in the stream-safe text format of Unicode (UAX 15): sorting a run of marks takes quadratic time.
+  // Runs are split as in Unicode's stream-safe text format (UAX 15), because sorting a run of marks takes quadratic time.
   cut(text.replace(REORDERED, `$&${GRAPHEME_JOINER}`).normalize('NFKD'))
     .toLowerCase()
     .replace(INVISIBLE, '')
@@ -140,8 +142,8 @@ export const indexGrams = (text: string): string[] => {
 };
 
 /**
- * The grams to store with a document: those of each of its searched texts, so that no match spans two texts, or
- * `EVERY_SEARCH` alone if they are more than `GRAMS_MAX`.
+ * The grams to store with a document: the grams of each searched text, so no match spans two texts, or
+ * `EVERY_SEARCH` alone if there are more than `GRAMS_MAX`.
  */
 export const documentGrams = (texts: readonly string[]): string[] => {
   const grams = new Set<string>();
@@ -176,14 +178,14 @@ export interface TextMatch {
 }
 
 /**
- * Folds the query once and returns a function that searches texts, which are not folded, for it. `spellings`: those of the
- * text, where they are known.
+ * Folds the query once and returns a function that searches unfolded texts for it. `spellings`: the folded spellings of the
+ * text, if they are known already.
  */
 export const textMatcher = (query: string): ((text: string, spellings?: readonly string[]) => TextMatch) => {
-  const wanted = foldedSpellings(query);
+  const querySpellings = foldedSpellings(query);
   return (text, spellings = foldedSpellings(text)) => {
     return {
-      isMatch: spellings.some((spelling) => wanted.some((part) => spelling.includes(part))),
+      isMatch: spellings.some((spelling) => querySpellings.some((part) => spelling.includes(part))),
       characters: Math.max(text.length, foldedLength(spellings)),
     };
   };
@@ -199,6 +201,6 @@ const foldedLength = (spellings: readonly string[]): number =>
  */
 export const matchesFolded = (text: string, query: string): boolean => textMatcher(query)(text).isMatch;
 
-/** Whether a query restricts the result: it is given and does not fold to ''. */
+/** Whether a query restricts the result: it is present and does not fold to ''. */
 export const hasSearchTerms = (query: string | undefined): query is string =>
   query !== undefined && queryGrams(query).length > 0;

@@ -27,7 +27,7 @@ export const finishesWithin = async (work: Promise<unknown>, timeoutMs: number):
 };
 
 /**
- * Calls `renew` every `intervalMs` until the returned function is called, and for at most `maxDurationMs`, so that work
+ * Calls `renew` every `intervalMs` until the returned function is called, for at most `maxDurationMs`: work
  * that hangs loses its lease. A failure is ignored, because the next call follows.
  */
 export const keepRenewing = (

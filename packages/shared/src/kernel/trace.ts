@@ -18,7 +18,7 @@ const TRACEPARENT = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}
 export const isTraceparent = (value: unknown): value is string =>
   typeof value === 'string' && TRACEPARENT.test(value);
 
-/** Filled for many ids at once: a call of the generator costs more than an id. */
+/** Random bytes for many ids at once, because a call of the generator costs more than an id. */
 const random = Buffer.alloc(4_096);
 let used = random.length;
 
@@ -53,7 +53,7 @@ export interface SpanOptions {
 }
 
 export interface SpanResult {
-  /** Replaces the name of the start. */
+  /** Replaces the name that the span started with. */
   name?: string;
   attributes?: SpanAttributes;
   /** Why it failed: a code or the name of an error, without its message. */
@@ -89,17 +89,17 @@ export const currentTraceparent = (): string | undefined => storage.getStore()?.
 
 export const runWithTrace = <T>(context: TraceContext, fn: () => T): T => storage.run(context, fn);
 
-/** Runs `fn` in the trace of `traceparent`, or in none where it is not valid. */
+/** Runs `fn` in the trace of `traceparent`, or in none if it is not valid. */
 export const runWithTraceparent = <T>(traceparent: string | undefined, fn: () => T): T =>
   isTraceparent(traceparent) ? storage.run({ traceparent }, fn) : storage.exit(fn);
 
-/** What `error` is in a span: its code or its name. */
+/** The type of `error` in a span: its code or its name. */
 export const errorType = (error: unknown): string => {
   const { code, name } = (error ?? {}) as { code?: unknown; name?: unknown };
   return [code, name].find((text) => typeof text === 'string') ?? 'unknown';
 };
 
-/** Runs `work` in a span, which it ends; one that rejects has failed, unless `resultOf` says what its error means. */
+/** Runs `work` in a span and ends it. A rejection is a failure unless `resultOf` returns another result. */
 export const inSpan = async <T>(
   name: string,
   options: SpanOptions,

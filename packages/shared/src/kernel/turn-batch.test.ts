@@ -1,18 +1,18 @@
 import { expect, test } from '@jest/globals';
 import { createRequestScope, remainingMs, runInScope } from './request-scope.ts';
-import { createTurnBatch } from './turn-batch.ts';
+import { createTickBatch } from './turn-batch.ts';
 
 /** Answers each read with its own keys, which it also records. */
 const recorded = (maxKeys?: number) => {
   const reads: number[][] = [];
-  const read = createTurnBatch(async (keys: number[]) => {
+  const read = createTickBatch(async (keys: number[]) => {
     reads.push(keys);
     return new Set(keys);
   }, maxKeys);
   return { reads, read };
 };
 
-test('callers of one turn of the event loop share a read, in which each key is named once', async () => {
+test('callers in one tick of the event loop share a read that has each key once', async () => {
   const { reads, read } = recorded();
   const results = await Promise.all([[1], [2, 3], [1]].map(read));
   expect(reads).toEqual([[1, 2, 3]]);
@@ -23,18 +23,18 @@ test('callers of one turn of the event loop share a read, in which each key is n
   ]);
 });
 
-test('nothing is kept: a caller gets no read that began before it asked', async () => {
+test('no result is cached: a caller never gets a read that began before its call', async () => {
   const { reads, read } = recorded();
   await read([1]);
   await read([1]);
   expect(reads).toEqual([[1], [1]]);
 });
 
-test('a caller that comes while a read is under way gets the next one', async () => {
+test('a call during a running read gets the next read', async () => {
   const begun = Promise.withResolvers<void>();
   const reads: number[][] = [];
   const end = Promise.withResolvers<void>();
-  const read = createTurnBatch(async (keys: number[]) => {
+  const read = createTickBatch(async (keys: number[]) => {
     reads.push(keys);
     begun.resolve();
     await end.promise;
@@ -47,7 +47,7 @@ test('a caller that comes while a read is under way gets the next one', async ()
   expect(reads).toEqual([[1], [1]]);
 });
 
-test('no read has more keys than it may, and every caller gets its own', async () => {
+test('no read exceeds its maximum number of keys, and every caller gets its own keys', async () => {
   const { reads, read } = recorded(200);
   const lists = Array.from({ length: 5 }, (_, list) =>
     Array.from({ length: 90 }, (_, index) => list * 90 + index),
@@ -57,16 +57,16 @@ test('no read has more keys than it may, and every caller gets its own', async (
   for (const [list, keys] of lists.entries()) expect(keys.every((key) => results[list]?.has(key))).toBe(true);
 });
 
-test('a request whose time has passed does not end the read that others share', async () => {
-  const read = createTurnBatch(async () => remainingMs());
+test('a request whose deadline has passed does not end the read that others share', async () => {
+  const read = createTickBatch(async () => remainingMs());
   const late = runInScope(createRequestScope(0), () => read([1]));
   const other = read([2]);
   expect(await Promise.all([late, other])).toEqual([Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY]);
 });
 
-test('a read that fails fails for all of its callers, and the next turn reads again', async () => {
+test('a failed read fails for all of its callers, and the next tick reads again', async () => {
   let isBroken = true;
-  const read = createTurnBatch(async () => {
+  const read = createTickBatch(async () => {
     if (isBroken) throw new Error('broken');
     return 'read';
   });

@@ -1,4 +1,4 @@
-/** The cache against a database whose every change has a version. */
+/** Tests the cache against a database in which every change has a version. */
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { createCache } from './cache.ts';
@@ -11,7 +11,7 @@ const SEED = 20260123;
 const MIB = 2 ** 20;
 const ALL = { order: 'ASC', from: 1, to: 1_000 } as const;
 
-/** Reads take turns of the event loop, and answer with what was stored when they began. `slow`: one that takes longer, the first time. */
+/** Reads take ticks of the event loop, and return what was stored when they began. `slow`: a read that takes longer the first time. */
 const store = ({ bytes = MIB, slow = 'nothing' } = {}) => {
   const rows = new Map<number, ListRow>();
   const changes: (number | string)[] = [];
@@ -94,12 +94,12 @@ const store = ({ bytes = MIB, slow = 'nothing' } = {}) => {
   });
   const rowsOf = async (names: string | string[], window: Window, total = 10): Promise<ListRow[]> =>
     (await cache.windows(list(names, total), window)).flat();
-  const idsOf = (found: readonly { _id: number }[]) => found.map(({ _id }) => _id).toSorted((a, b) => a - b);
+  const idsOf = (rows: readonly { _id: number }[]) => rows.map(({ _id }) => _id).toSorted((a, b) => a - b);
   return { cache, versions, write, reads, list, rowsOf, idsOf, rows, fail };
 };
 
 describe('a list', () => {
-  test('follows every change, and is read once', async () => {
+  test('a cached list follows every change and is read once', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.tuple(fc.integer({ min: 1, max: 40 }), fc.subarray(['one', 'two'])), { maxLength: 30 }),
@@ -126,7 +126,7 @@ describe('a list', () => {
   });
 
   test.each([[2], ['any'], ['one']])(
-    'that changes while it is read is as new as who waits for it (%p)',
+    'a list that changes during its read is as new as the requests that wait for it (%p)',
     async (change) => {
       const { cache, versions, write, rowsOf, idsOf } = store({ slow: 'ids one' });
       write(1, ['one']);
@@ -140,7 +140,7 @@ describe('a list', () => {
     },
   );
 
-  test('with two keys has a row that goes from one to the other once, also while one of them is read', async () => {
+  test('a list with two keys has a row that moves between them once, even during a read', async () => {
     for (const slow of ['nothing', 'ids one', 'ids two']) {
       const { cache, versions, write, rowsOf, idsOf } = store({ slow });
       write(1, ['one']);
@@ -163,7 +163,7 @@ describe('a list', () => {
     }
   });
 
-  test('with two keys has such a row also where one of them was read for another request', async () => {
+  test('a moved row is not lost if one of two keys was read for another request', async () => {
     const { cache, versions, write, rowsOf, idsOf } = store();
     write(7, ['one']);
     await cache.catchUp(versions());
@@ -173,7 +173,7 @@ describe('a list', () => {
     expect(idsOf(await rowsOf(['one', 'two'], ALL))).toEqual([7]);
   });
 
-  test('has the rows behind a full window of which one is gone', async () => {
+  test('a full window with a deleted row does not hide the rows after it', async () => {
     const { cache, versions, write, rowsOf, rows } = store();
     for (let id = 1; id <= 700; id += 1) write(id, ['one'], 'plain', id === 1 ? 'any' : 'none');
     await cache.catchUp(versions());
@@ -182,16 +182,16 @@ describe('a list', () => {
     expect((await rowsOf('one', ALL)).length).toBeGreaterThanOrEqual(500);
   });
 
-  test('is read once for all requests that wait for it', async () => {
+  test('a list is read once for all requests that wait for it', async () => {
     const { cache, versions, write, rowsOf, reads } = store();
     write(1, ['one']);
     await cache.catchUp(versions());
-    const found = await Promise.all(Array.from({ length: 50 }, () => rowsOf('one', ALL)));
-    expect(found.every(({ length }) => length === 1)).toBe(true);
+    const results = await Promise.all(Array.from({ length: 50 }, () => rowsOf('one', ALL)));
+    expect(results.every(({ length }) => length === 1)).toBe(true);
     expect(reads.filter((name) => name === 'ids one' || name === 'changes')).toEqual(['ids one', 'changes']);
   });
 
-  test('that is short is read beside a long one that is kept', async () => {
+  test('a short list is read beside a long one that is cached', async () => {
     const { cache, versions, write, rowsOf, reads, idsOf } = store();
     for (let id = 1; id <= 50; id += 1) write(id, ['one'], 'plain', id === 1 ? 'any' : 'none');
     write(900, ['two']);
@@ -206,7 +206,7 @@ describe('a list', () => {
     expect(reads.filter((name) => name.startsWith('windows'))).toEqual([]);
   });
 
-  test('tells its length where it is kept, after every change', async () => {
+  test('the length of a cached list is known after every change', async () => {
     const { cache, versions, write, rowsOf } = store();
     write(1, ['one']);
     await cache.catchUp(versions());
@@ -217,7 +217,7 @@ describe('a list', () => {
     expect(cache.keptCount({ facets: 'one' })).toBe(2);
   });
 
-  test('that is long is not waited for', async () => {
+  test('a request does not wait until a long list is cached', async () => {
     const { cache, versions, write, rowsOf, reads, idsOf } = store();
     write(1, ['one']);
     await cache.catchUp(versions());
@@ -231,7 +231,7 @@ describe('a list', () => {
 });
 
 describe('rows', () => {
-  test('are read once', async () => {
+  test('rows are read once', async () => {
     const { cache, write, reads, idsOf } = store();
     for (const id of [1, 2, 3]) write(id, ['one']);
     expect(idsOf(await cache.byIds([1, 2]))).toEqual([1, 2]);
@@ -240,7 +240,7 @@ describe('rows', () => {
   });
 
   test.each([[1], ['any'], ['one']])(
-    'that change while they are read are read again (%p)',
+    'rows that change while they are read are read again (%p)',
     async (change) => {
       const { cache, versions, write } = store({ slow: 'rows 1' });
       write(1, ['one'], 'old');
@@ -256,7 +256,7 @@ describe('rows', () => {
 });
 
 describe('the rows with a gram', () => {
-  test('are found among what is kept after every change, on any window', async () => {
+  test('cached candidates are complete after every change, in any window', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(
@@ -275,11 +275,11 @@ describe('the rows with a gram', () => {
             write(id, ['one'], hasGram ? 'a gram' : 'none');
             await cache.catchUp(versions());
             const window = { order, from, to: from + width };
-            const found = idsOf(await cache.candidates('gram', window));
+            const ids = idsOf(await cache.candidates('gram', window));
             for (const row of rows.values())
               if (row._id >= from && row._id < from + width && String(row.title).includes('gram'))
-                expect(found).toContain(row._id);
-            expect(found.every((one) => one >= from && one < from + width)).toBe(true);
+                expect(ids).toContain(row._id);
+            expect(ids.every((one) => one >= from && one < from + width)).toBe(true);
           }
         },
       ),
@@ -287,7 +287,7 @@ describe('the rows with a gram', () => {
     );
   });
 
-  test('are not kept if one of them changed while they were read', async () => {
+  test('candidates are not cached if one of them changed while they were read', async () => {
     const { cache, versions, write, idsOf } = store({ slow: 'gram gram' });
     write(1, ['one'], 'gram');
     await cache.catchUp(versions());
@@ -299,7 +299,7 @@ describe('the rows with a gram', () => {
     expect(idsOf(await cache.candidates('gram', window))).toEqual([1, 2]);
   });
 
-  test('are read once', async () => {
+  test('candidates are read once', async () => {
     const { cache, versions, write, reads } = store();
     write(1, ['one'], 'gram');
     await cache.catchUp(versions());
@@ -313,7 +313,7 @@ describe('the rows with a gram', () => {
   });
 });
 
-test('a change that names no row forgets everything', async () => {
+test('a change that names no row clears the cache', async () => {
   const { cache, versions, write, reads, rowsOf, idsOf } = store();
   write(1, ['one'], 'old');
   await cache.catchUp(versions());
@@ -328,7 +328,7 @@ test('a change that names no row forgets everything', async () => {
   ]);
 });
 
-test('so many lists are kept that a change can look into each of them: those that are used', async () => {
+test('the number of cached lists is limited, and the lists in use stay', async () => {
   const memory = (createListMemory(64) as ListMemory)('rows', ['title']);
   memory.keepList({ facets: 'public' }, [1, 2, 3]);
   for (let profile = 1; profile <= 12_000; profile += 1) {
@@ -340,7 +340,7 @@ test('so many lists are kept that a change can look into each of them: those tha
   expect(memory.list({ facets: 'gym:1' })).toBeUndefined();
 });
 
-test('more changed rows than a process can place at once make it forget', async () => {
+test('more changed rows than a process can place at once clear the cache', async () => {
   const { cache, versions, write, reads, rowsOf, idsOf } = store();
   for (let id = 1; id <= 990; id += 1) write(id, ['one'], 'plain', id === 1 ? 'any' : 'none');
   await cache.catchUp(versions());
@@ -352,7 +352,7 @@ test('more changed rows than a process can place at once make it forget', async 
   expect(reads).toContain('ids one');
 });
 
-test('changed rows that cannot be read are forgotten, and no later request fails by them', async () => {
+test('changed rows that cannot be read are dropped, and no later request fails because of them', async () => {
   const { cache, versions, write, rowsOf, idsOf, fail } = store();
   write(1, ['one'], 'old');
   await cache.catchUp(versions());
@@ -365,7 +365,7 @@ test('changed rows that cannot be read are forgotten, and no later request fails
   expect(idsOf(await rowsOf('one', ALL))).toEqual([1]);
 });
 
-test('what is kept is read again after a minute', async () => {
+test('cached rows and lists are read again after a minute', async () => {
   let nowMs = 1_000;
   const memory = (createListMemory(64, { now: () => nowMs }) as ListMemory)('rows', ['title']);
   memory.keepRow({ _id: 1, title: 'old' });
@@ -378,7 +378,7 @@ test('what is kept is read again after a minute', async () => {
   expect([memory.row(1), memory.list({ facets: 'one' })]).toEqual([undefined, undefined]);
 });
 
-test('what was not used for longest goes first, and is read again', async () => {
+test('the least recently used entries are dropped first and read again', async () => {
   const { cache, versions, write, reads, rowsOf, idsOf } = store({ bytes: 10_000 });
   for (let id = 1; id <= 20; id += 1) write(id, ['one'], 'x'.repeat(100));
   await cache.catchUp(versions());

@@ -1,10 +1,10 @@
 /**
- * Keeps in memory what lists read from the database: rows, the ids of keys, and the ids that have a gram (docs/adr/0101).
+ * Caches what lists read from the database: rows, the ids of keys, and the ids that have a gram (docs/adr/0101).
  *
- * It is exact: every transaction that changes rows writes a version and the changed rows into a counter document
- * (versions.ts). A request reads the versions with its totals. `catchUp` reads what changed since the last ones, and corrects
- * what is kept, so that everything is at least as new as the request. What was being read meanwhile is not kept, or is
- * corrected when it arrives.
+ * The cache is exact. Every transaction that changes rows writes a version and the changed rows into a counter document
+ * (versions.ts). A request reads the versions with its totals. `catchUp` reads the changes since the last versions and corrects
+ * the cache, which is then at least as new as the request. Reads that were running meanwhile are not cached, or are corrected
+ * when they end.
  */
 import { createKeyedQueue } from '../kernel/keyed-queue.ts';
 import { outsideRequest } from '../kernel/request-scope.ts';
@@ -24,28 +24,28 @@ import { isAsNewAs, type ListChanges, type ListVersions } from './versions.ts';
 
 export interface CacheOptions {
   memory: Memory;
-  /** What changed in the counter documents `since` these versions. */
+  /** The changes in the counter documents `since` these versions. */
   changesSince(since: ListVersions): Promise<ListChanges>;
 }
 
-/** The name of the ranked rows among the candidates: no gram is so long. */
+/** The name of the ranked rows among the candidates. No gram is that long. */
 const RANKED = 'the ranked rows';
-/** Candidates that end so many windows before the wanted one are read up to it. */
+/** Candidates that end at most this many windows before the requested one are extended to it. */
 const NEAR = 4;
-/** More changed rows, or more looks into lists for them, stop the process for longer than reading all again takes. */
+/** Beyond these limits, placing changed rows into lists blocks the process for longer than reading everything again takes. */
 const CHANGES_MAX = 1_000;
 const PLACEMENTS_MAX = 1_000_000;
-/** Longer candidates would be copied and looked through by every search for their gram. */
+/** Longer candidates are not cached, because every search for their gram would copy and scan them. */
 const CANDIDATES_MAX = LONG_LIST;
 
 export const createCache = (database: Database, { memory, changesSince }: CacheOptions): ListSource => {
-  /** Lists that are being read, with what changed since. */
+  /** Lists that are being read, with the rows that changed since. */
   const readingLists = new Map<string, { kept: Promise<void>; changed: Changed[] }>();
-  /** Increases with each change: what is read when one arrives is not kept. */
+  /** Increases with each change. A read during which it increased is not cached. */
   let changes = 0;
   /** The largest end of a window until now. */
   let newest = 0;
-  /** Undefined before the first request: nothing is kept until then. */
+  /** The versions that the cache reflects; undefined before the first request, when it is empty. */
   let known: ListVersions | undefined;
   const queue = createKeyedQueue();
 
@@ -68,7 +68,7 @@ export const createCache = (database: Database, { memory, changesSince }: CacheO
     const ids = [...new Set(all?.filter((one) => typeof one === 'number'))];
     const names = [...new Set(all?.filter((one) => typeof one === 'string'))];
     const changesMax = Math.min(CHANGES_MAX, PLACEMENTS_MAX / Math.max(memory.listCount(), 1));
-    // Rows that cannot be read are forgotten with all others, or every later request would fail by them.
+    // If rows cannot be read, the whole cache is cleared. Otherwise every later request would fail because of them.
     const reading = Promise.all([database.byIds(ids), database.named(names, changesMax + 1)]);
     const [rows, named] = (all && (await reading.catch(() => undefined))) ?? [];
     if (rows === undefined || named === undefined || ids.length + named.length > changesMax) forgetAll();
@@ -97,7 +97,7 @@ export const createCache = (database: Database, { memory, changesSince }: CacheO
     const keep = async (): Promise<void> => {
       try {
         const ids = (await database.ids(key)).sort((a, b) => a - b);
-        // It is newer than the other lists, with which a request reads it at one moment.
+        // This list is newer than the others, and a request must see all of them at one moment.
         await queue.run('versions', () => follow(known ?? new Map()));
         if (!isRunning()) return;
         for (const change of changed) place(ids, change, key);
@@ -106,21 +106,21 @@ export const createCache = (database: Database, { memory, changesSince }: CacheO
         if (isRunning()) readingLists.delete(name);
       }
     };
-    // All that wait share it: it must not end at the deadline of the first one.
+    // All waiting requests share the read, which must not end at the deadline of the first one.
     const kept = outsideRequest(keep);
     readingLists.set(name, { kept, changed });
     return kept;
   };
 
-  /** The ids of each key at one moment, in ascending order; undefined where the database must tell. */
+  /** The ids of each key at one moment, in ascending order; undefined if the database must be read. */
   const listsOf = async ({ keys, total = 0 }: ListQuery): Promise<(readonly number[])[] | undefined> => {
     if (keys.length > KEYS_MAX || !memory.fits(total)) return undefined;
     const missing = keys.filter((key) => memory.list(key) === undefined);
     if (missing.length > 0) {
       const reading = Promise.all(missing.map(readList));
-      // Nobody waits until a long list is read. Beside one that is kept the others may be short, such as the posts of the viewer.
-      const kept = keys.reduce((sum, key) => sum + (memory.list(key)?.length ?? 0), 0);
-      if (total - kept > LONG_LIST) {
+      // No request waits until a long list is read. If it is cached already, the others may be short, such as the viewer's posts.
+      const cachedTotal = keys.reduce((sum, key) => sum + (memory.list(key)?.length ?? 0), 0);
+      if (total - cachedTotal > LONG_LIST) {
         reading.catch(() => undefined);
         return undefined;
       }
@@ -131,23 +131,23 @@ export const createCache = (database: Database, { memory, changesSince }: CacheO
   };
 
   const byIds = async (ids: readonly number[]): Promise<readonly ListRow[]> => {
-    const found: ListRow[] = [];
+    const cachedRows: ListRow[] = [];
     const missing: number[] = [];
     for (const id of ids) {
       const row = memory.row(id);
       if (row === undefined) missing.push(id);
-      else found.push(row);
+      else cachedRows.push(row);
     }
-    if (missing.length === 0) return found;
+    if (missing.length === 0) return cachedRows;
     const before = changes;
     const rows = await database.byIds(missing);
     if (changes === before) rows.forEach(memory.keepRow);
-    return [...found, ...rows];
+    return [...cachedRows, ...rows];
   };
 
   const inWindow = (ids: readonly number[], { from, to, order }: Window): readonly number[] => {
-    const found = ids.slice(rankOf(ids, from), rankOf(ids, to));
-    return order === 'ASC' ? found.slice(0, WINDOW_MAX) : found.slice(-WINDOW_MAX);
+    const selected = ids.slice(rankOf(ids, from), rankOf(ids, to));
+    return order === 'ASC' ? selected.slice(0, WINDOW_MAX) : selected.slice(-WINDOW_MAX);
   };
 
   const readCandidates = async (gram: string, window: Window): Promise<readonly { _id: number }[]> => {
@@ -155,12 +155,12 @@ export const createCache = (database: Database, { memory, changesSince }: CacheO
     newest = Math.max(newest, window.to);
     const to = candidates?.from ?? Number.MAX_SAFE_INTEGER;
     const width = window.to - window.from;
-    // Candidates are kept from an id on: those between are read too, unless they are many.
+    // Candidates are cached from an id on. The gap before it is read too, unless it is large.
     const isNear = Math.min(to, newest) - window.from <= NEAR * width;
     if (!isNear) return database.candidates(gram, window);
     const before = changes;
-    const found = await database.candidates(gram, { ...window, to });
-    const ids = new Set([...(candidates?.ids ?? []), ...found.map(({ _id }) => _id)]);
+    const rows = await database.candidates(gram, { ...window, to });
+    const ids = new Set([...(candidates?.ids ?? []), ...rows.map(({ _id }) => _id)]);
     if (ids.size <= CANDIDATES_MAX && changes === before && memory.candidates(gram) === candidates)
       memory.keepCandidates(gram, { from: window.from, ids });
     return [...ids].map((_id) => ({ _id }));
@@ -180,14 +180,14 @@ export const createCache = (database: Database, { memory, changesSince }: CacheO
     windows: async (query, window) => {
       const lists = await listsOf(query);
       if (lists === undefined) return database.windows(query, window);
-      const wanted = lists.map((ids) => inWindow(ids, window));
-      // A row may have changed since its id was read; it is in a list if it has any of the keys.
-      const rows = (await Promise.all(wanted.map(byIds))).map((some) =>
+      const windowIds = lists.map((ids) => inWindow(ids, window));
+      // A row may have changed since its id was read. It belongs to the list if it has any of the keys.
+      const rows = (await Promise.all(windowIds.map(byIds))).map((some) =>
         some.filter((row) => hasAnyKey(row, query)),
       );
-      // Without such a row, a window that is full looks like one that ends with its last row.
+      // If a full window loses a row, it looks like a window that ends with its last row.
       const isCut = rows.some(
-        ({ length }, index) => length < WINDOW_MAX && wanted[index]?.length === WINDOW_MAX,
+        ({ length }, index) => length < WINDOW_MAX && windowIds[index]?.length === WINDOW_MAX,
       );
       return isCut ? database.windows(query, window) : rows;
     },
@@ -199,11 +199,11 @@ export const createCache = (database: Database, { memory, changesSince }: CacheO
     keptCount: (key) => memory.list(key)?.length,
     candidates: async (gram, window) => {
       const candidates = memory.candidates(gram);
-      const found =
+      const matches =
         candidates !== undefined && candidates.from <= window.from
           ? [...candidates.ids].map((_id) => ({ _id }))
           : await readCandidates(gram, window);
-      return found.filter(({ _id }) => _id >= window.from && _id < window.to);
+      return matches.filter(({ _id }) => _id >= window.from && _id < window.to);
     },
     byIds,
     ranked: async (condition) => {

@@ -1,4 +1,4 @@
-/** The queries of lists. Each is the equalities of one index, with at most a range of its next field (docs/adr/0101). */
+/** The queries of lists. Each has equalities on the fields of one index, and at most a range of the next field (docs/adr/0101). */
 import type { ClientSession, Collection } from 'mongoose';
 import { commandLimit } from '../mongo/command-rules.ts';
 import { inTransaction } from '../mongo/transaction.ts';
@@ -18,9 +18,9 @@ export interface ListCollections {
   grams: Collection;
   /** Fields that no list shows. */
   unshown?: readonly string[];
-  /** Fields that only tell the keys of a row: what is read by a key does not need them. */
+  /** Fields that only serve as keys. Reads by key omit them. */
   keysOnly?: readonly string[];
-  /** The field by which a change names several rows, where there are such changes. */
+  /** The field by which a change can name several rows. */
   nameField?: string;
 }
 
@@ -63,7 +63,7 @@ export const createDatabaseSource = ({
 
   const findWindow = async (key: ListKey, { from, to, order }: Window, session?: ClientSession) => {
     const condition = { ...key, _id: { $gte: from, $lt: to } } as never;
-    // One that cannot have more rows is cheaper without a sort and a limit.
+    // A window that cannot have more rows than the limit is cheaper without a sort and a limit.
     if (to - from <= WINDOW_MAX) return find(condition, shownByKey, session);
     const options = {
       projection: shownByKey,
@@ -75,7 +75,7 @@ export const createDatabaseSource = ({
     return (await cursor.limit(WINDOW_MAX).toArray()) as unknown as ListRow[];
   };
 
-  /** Several keys are read in one snapshot: a row that goes from one to the other meanwhile is in one of them. */
+  /** Several keys are read in one snapshot. A row that moves between them meanwhile is in exactly one. */
   const atOneMoment = <Result>(
     { keys }: ListQuery,
     read: (session?: ClientSession) => Promise<Result>,
@@ -117,8 +117,8 @@ export const createDatabaseSource = ({
     candidates: async (gram, { from, to }) => {
       const condition = { grams: gram, row: { $gte: from, $lt: to } };
       const options = { projection: { _id: 0, row: 1 }, batchSize: BATCH_SIZE, ...commandLimit() };
-      const found = await grams.find(condition, options).toArray();
-      return found.map(({ row }) => ({ _id: Number(row) }));
+      const matches = await grams.find(condition, options).toArray();
+      return matches.map(({ row }) => ({ _id: Number(row) }));
     },
     ranked: find,
     ids: async (key) => (await find(key, { _id: 1 })).map(({ _id }) => _id),

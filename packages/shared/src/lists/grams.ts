@@ -1,4 +1,4 @@
-/** How common the grams of a search are, by a sample. This decides where a search begins, never what it finds. */
+/** Estimates from a sample how common the grams of a search are. This decides where a search begins, never its results. */
 import type { Collection } from 'mongoose';
 
 export interface Gram {
@@ -32,9 +32,9 @@ export const createRarestGram = (texts: Collection): RarestGram => {
       { length: SAMPLE },
       (_, index) => 1 + Math.floor(((index + 0.5) * newest) / SAMPLE),
     );
-    const found = await texts.find({ row: { $in: ids } }, { projection: { grams: 1 } }).toArray();
+    const sampled = await texts.find({ row: { $in: ids } }, { projection: { grams: 1 } }).toArray();
     const counts = new Map<string, number>();
-    for (const { grams } of found)
+    for (const { grams } of sampled)
       for (const gram of grams as string[]) counts.set(gram, (counts.get(gram) ?? 0) + 1);
     return counts;
   };

@@ -14,7 +14,7 @@ export interface ListCache extends Pick<CacheOptions, 'changesSince'> {
 interface ListOptions extends Omit<ListCollections, 'rows'> {
   /** The fields that a search reads. */
   texts: readonly string[];
-  /** Undefined: every list is read from the database. */
+  /** Undefined: all lists are read from the database. */
   cache?: ListCache | undefined;
 }
 

@@ -1,30 +1,30 @@
-/** A list, a part of it, and what both the reader and the cache ask the database (docs/adr/0101). */
+/** Types of lists, their slices, and the queries that the reader and the cache share (docs/adr/0101). */
 import type { TextMatch } from '../kernel/text-search.ts';
 import type { ListVersions } from './versions.ts';
 
 export type Order = 'ASC' | 'DESC';
 
 /**
- * The rows with these values: equalities of the fields of one index, whose last field is the id, such as `{ city_id: 5 }`. An
- * array contains the value.
+ * Selects rows by equalities on the fields of one index, whose last field is the id, such as `{ city_id: 5 }`. An
+ * array field matches if it contains the value.
  */
 export type ListKey = Readonly<Record<string, string | number | boolean>>;
 
 /** Which rows a search finds; `searchIn` makes one of a text. */
 export interface RowSearch {
-  /** A match has all of them. */
+  /** A match has all of these grams. */
   grams: readonly string[];
   match(row: ListRow): TextMatch;
 }
 
-/** More keys, such as those of a hundred profiles, are not read at one moment: no row goes from one to another. */
+/** Up to this number, keys are read in one snapshot. Rows do not move among more, such as the keys of a hundred profiles. */
 export const KEYS_MAX = 5;
 
 export interface ListQuery {
   /** A list is the rows of all its keys. */
   keys: readonly ListKey[];
   /**
-   * How many rows the list has, the text not considered; undefined if it is not known. A wrong one costs time, never a row, unless
+   * How many rows the list has before the text filter; undefined if unknown. A wrong total costs time but never a row, unless
    * it is 0.
    */
   total?: number | undefined;
@@ -32,12 +32,12 @@ export interface ListQuery {
   newest: number;
   /** Leaves out rows of the keys. It is needed where a row may have two of the keys. */
   accept?: ((row: ListRow) => boolean) | undefined;
-  /** What `accept` demands of one field, such as a range of prices; an index has it after the fields of the keys. For short lists. */
+  /** The condition of `accept` on one field, such as a price range. An index has it after the key fields. Only for short lists. */
   range?: Readonly<Record<string, unknown>> | undefined;
   /** Rows that are shown elsewhere, such as the ranked ones. */
   without?: readonly number[] | undefined;
   search?: RowSearch | undefined;
-  /** Those that were read with the totals. */
+  /** The versions that were read with the totals. */
   versions?: ListVersions | undefined;
 }
 
@@ -72,7 +72,7 @@ export interface Listed {
 export interface Lists {
   read(query: ListQuery, slice: Slice): Promise<Listed>;
   /**
-   * The ranked rows of a list and its text, in any order: those that meet the condition of another index, which few rows do. Rows
+   * The ranked rows of a list that match its text, in any order: the few rows that meet the condition of another index. Rows
    * that met it some time ago may be among them.
    */
   ranked(condition: Record<string, unknown>, query: ListQuery): Promise<ListRow[]>;
@@ -83,9 +83,9 @@ export interface Lists {
     query: { ids: readonly number[]; search: RowSearch } & Pick<ListQuery, 'accept' | 'versions'>,
     slice: Omit<Slice, 'order' | 'after'>,
   ): Promise<Listed>;
-  /** How many rows a key has that no counter counts. */
+  /** Number of rows of a key that has no counter. */
   count(key: ListKey, versions: ListVersions | undefined): Promise<number>;
-  /** The same where memory tells it, without reading anything. */
+  /** {@link Lists.count} from memory only; undefined if it is not cached. */
   keptCount(key: ListKey, versions: ListVersions | undefined): Promise<number | undefined>;
 }
 
@@ -95,7 +95,7 @@ interface Ids {
   to: number;
 }
 
-/** Where a key has more than {@link WINDOW_MAX} rows, only so many of the first ones in `order` may be there. */
+/** If a key has more than {@link WINDOW_MAX} rows in the window, only that many may be returned: the first ones in `order`. */
 export interface Window extends Ids {
   order: Order;
 }
@@ -103,11 +103,11 @@ export interface Window extends Ids {
 export const WINDOW_MAX = 500;
 
 /**
- * Where rows are: the database, or a cache in front of it. Rows and ids are in any order; several keys are read at one moment.
- * Rows by a key have it; those by a gram or by ids are to be checked.
+ * The source of rows: the database, or a cache in front of it. Rows and ids are in any order. Several keys are read at one moment.
+ * Rows that were read by a key have it. Rows that were read by a gram or by ids must be checked.
  */
 export interface ListSource {
-  /** Everything below is at least as new as these versions afterwards. */
+  /** After it resolves, all other methods return data at least as new as these versions. */
   catchUp(versions: ListVersions | undefined): Promise<void>;
   whole(query: ListQuery): Promise<readonly ListRow[]>;
   /** The rows of each key. */
@@ -122,7 +122,7 @@ export interface ListSource {
   ranked(condition: Record<string, unknown>): Promise<readonly ListRow[]>;
 }
 
-/** What only the cache asks the database. */
+/** The queries that only the cache needs. */
 export interface Database extends ListSource {
   /** All ids of a key. */
   ids(key: ListKey): Promise<number[]>;

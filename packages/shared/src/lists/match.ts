@@ -9,12 +9,12 @@ import {
 import type { ListRow, RowSearch } from './list.ts';
 
 /**
- * The folded spellings of each searched field, as long as the row is in memory; not those that are much longer than their
+ * The folded spellings of each searched field, as long as the row is in memory. Excludes spellings that are much longer than their
  * texts, for which memory has no room (memory.ts).
  */
 const folded = new WeakMap<ListRow, readonly (readonly string[])[]>();
 
-/** Characters in memory for each one of the text. */
+/** Folded characters in memory per character of the text. */
 export const FOLDED_PER_CHARACTER = 2;
 
 const textOf = (row: ListRow, field: string): string => (row[field] as string | undefined) ?? '';
@@ -36,9 +36,9 @@ const rowMatcher = (fields: readonly string[], search: string): ((row: ListRow) 
     if (length <= FOLDED_PER_CHARACTER * textLength(row, fields)) folded.set(row, spellings);
     let characters = 0;
     for (const [index, field] of fields.entries()) {
-      const found = match(textOf(row, field), spellings[index]);
-      characters += found.characters;
-      if (found.isMatch) return { isMatch: true, characters };
+      const result = match(textOf(row, field), spellings[index]);
+      characters += result.characters;
+      if (result.isMatch) return { isMatch: true, characters };
     }
     return { isMatch: false, characters };
   };

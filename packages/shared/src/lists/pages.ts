@@ -22,13 +22,13 @@ export const readListPage = async <Row extends { id: number }>(
     return { rows: [], total: isPaged ? total : undefined, next: undefined };
   }
   const after = isPaged ? undefined : request.after[0];
-  const found = await read({ order, after, skip, take: request.perPage, counted: isPaged, signal });
-  const last = found.continueAfter ?? found.rows.at(-1)?.id;
-  const total = isSearch ? found.total : known;
+  const page = await read({ order, after, skip, take: request.perPage, counted: isPaged, signal });
+  const last = page.continueAfter ?? page.rows.at(-1)?.id;
+  const total = isSearch ? page.total : known;
   return {
-    rows: found.rows,
+    rows: page.rows,
     total: isPaged ? total : undefined,
-    next: found.more && last !== undefined ? [last] : undefined,
+    next: page.more && last !== undefined ? [last] : undefined,
   };
 };
 

@@ -26,7 +26,7 @@ import {
   windowAfter,
 } from './windows.ts';
 
-/** A list of no more rows is read as a whole. */
+/** A list with at most this many rows is read as a whole. */
 const WHOLE_MAX = 250;
 /** Rows of a search that are read at once: each may have 20,000 characters. */
 const SEARCH_CHUNK = 250;
@@ -56,11 +56,11 @@ interface Portion extends Batch {
 }
 
 const newestOf = ({ newest }: ListQuery): number => Math.max(newest, 1);
-/** How many rows an id has, above 0 and up to 1. Where it is not known, the first window says more. */
+/** Rows per id, above 0 and up to 1. If the total is unknown, the first window tells more. */
 const densityOf = ({ total = Number.POSITIVE_INFINITY, newest }: ListQuery): number =>
   Math.min(Math.max(total, 1) / Math.max(newest, 1), 1);
 const isSmall = ({ total = Number.POSITIVE_INFINITY }: ListQuery, max: number): boolean => total <= max;
-/** Windows of many keys, or of rows of which a range is left out, cost more than reading all that the list has. */
+/** Windows of many keys, or of rows that a range excludes, cost more than reading the whole list. */
 const isWhole = (query: ListQuery): boolean =>
   isSmall(query, query.range !== undefined || query.keys.length > KEYS_MAX ? COUNTED_MAX : WHOLE_MAX);
 
@@ -75,16 +75,16 @@ export const createReader = (source: ListSource, rarestGram: RarestGram): Lists 
     rows.filter((row) => hasAnyKey(row, query)).filter(isListed(query));
 
   async function* wholeList(query: ListQuery, slice: Slice): AsyncGenerator<Batch> {
-    const found = await source.whole(query);
+    const candidateRows = await source.whole(query);
     const start = startOf(slice, newestOf(query));
-    const rows = found.filter((row) => isAfter(row._id, start, slice.order)).filter(isListed(query));
-    yield { rows: inOrder(rows, slice.order), read: found.length, lastId: start, isLast: true };
+    const rows = candidateRows.filter((row) => isAfter(row._id, start, slice.order)).filter(isListed(query));
+    yield { rows: inOrder(rows, slice.order), read: candidateRows.length, lastId: start, isLast: true };
   }
 
-  /** `wanted`: how many rows. */
-  async function* listInWindows(query: ListQuery, slice: Slice, wanted: number): AsyncGenerator<Batch> {
+  /** `rowCount`: how many rows the slice needs. */
+  async function* listInWindows(query: ListQuery, slice: Slice, rowCount: number): AsyncGenerator<Batch> {
     const read = (window: Window) => source.windows(query, window);
-    const firstWidth = widthFor(wanted, densityOf(query));
+    const firstWidth = widthFor(rowCount, densityOf(query));
     const widths = { firstWidth, widthMax: Number.POSITIVE_INFINITY, limit: WINDOW_MAX };
     for await (const { items, ...batch } of inWindows(slice, newestOf(query), widths, read))
       yield { ...batch, rows: items.filter(isListed(query)), read: items.length };
@@ -125,37 +125,37 @@ export const createReader = (source: ListSource, rarestGram: RarestGram): Lists 
     match: (row: ListRow) => TextMatch,
   ): AsyncGenerator<Portion> {
     for await (const batch of batches) {
-      let found: ListRow[] = [];
+      let matches: ListRow[] = [];
       let characters = 0;
       for (const row of batch.rows) {
         const searched = match(row);
         characters += searched.characters;
-        if (searched.isMatch) found.push(row);
+        if (searched.isMatch) matches.push(row);
         if (characters < PORTION_CHARACTERS) continue;
         const left = batch.read + (batch.left ?? 0);
-        yield { rows: found, read: 0, left, lastId: row._id, isLast: false, characters };
+        yield { rows: matches, read: 0, left, lastId: row._id, isLast: false, characters };
         await new Promise(setImmediate);
-        [found, characters] = [[], 0];
+        [matches, characters] = [[], 0];
       }
-      yield { ...batch, rows: found, characters };
+      yield { ...batch, rows: matches, characters };
     }
   }
 
-  /** The first page of `portions`. `isCounted`: all of them are read, as long as they are not too many. */
+  /** The first page of `portions`. `isCounted`: all portions are read to count them, unless there are too many. */
   const page = async (
     portions: AsyncIterable<Batch & Partial<Portion>>,
     { skip, take, signal }: Omit<Slice, 'order'>,
     search: { isCounted: boolean } | undefined,
   ): Promise<Listed> => {
-    const found: ListRow[] = [];
+    const collected: ListRow[] = [];
     let [total, read, searched] = [0, 0, 0];
     for await (const portion of portions) {
       for (const row of portion.rows) {
         total += 1;
-        if (total > skip && found.length <= take) found.push(row);
+        if (total > skip && collected.length <= take) collected.push(row);
       }
-      const more = found.length > take;
-      const rows = found.slice(0, take);
+      const more = collected.length > take;
+      const rows = collected.slice(0, take);
       read += portion.read;
       searched += portion.characters ?? 0;
       const isCountable = search === undefined || read + (portion.left ?? 0) <= COUNTED_MAX;
@@ -167,7 +167,7 @@ export const createReader = (source: ListSource, rarestGram: RarestGram): Lists 
       if (search !== undefined && isSpent)
         return { rows, more: true, continueAfter: portion.lastId, total: undefined };
     }
-    return { rows: found, more: false, total: undefined };
+    return { rows: collected, more: false, total: undefined };
   };
 
   const search = async (query: ListQuery, slice: Slice, { grams, match }: RowSearch): Promise<Listed> => {
@@ -178,7 +178,7 @@ export const createReader = (source: ListSource, rarestGram: RarestGram): Lists 
     // A short list of a large collection has fewer rows than the gram.
     if (isSmall(query, Math.min(COUNTED_MAX, gram.share * newestOf(query))))
       return inList(listInWindows(query, slice, SEARCH_CHUNK));
-    // What the estimate may be wrong by is found out when the ids are known.
+    // The error of the estimate shows when the ids are known.
     const mayBeCounted = gram.isRare || gram.share * newestOf(query) <= 2 * COUNTED_MAX;
     const isCounted = slice.counted && mayBeCounted;
     const width = isCounted
@@ -187,7 +187,7 @@ export const createReader = (source: ListSource, rarestGram: RarestGram): Lists 
     return page(matching(candidates(query, slice, gram, width), match), slice, { isCounted });
   };
 
-  /** Skips whole windows by counting their rows; what is left to skip fits one window. */
+  /** Skips whole windows by counting their rows. The rest to skip fits in one window. */
   const skipWindows = async (query: ListQuery, slice: Slice): Promise<Slice> => {
     const { order } = slice;
     const { without = [] } = query;
@@ -229,8 +229,10 @@ export const createReader = (source: ListSource, rarestGram: RarestGram): Lists 
       await source.catchUp(versions);
       const gram = await rarestGram(grams, newest);
       const window: Window = { order: 'DESC', from: 1, to: newest + 1 };
-      const found = await Promise.all([gram.text, EVERY_SEARCH].map((one) => source.candidates(one, window)));
-      return [...new Set(found.flat().map(({ _id }) => _id))];
+      const candidateIds = await Promise.all(
+        [gram.text, EVERY_SEARCH].map((one) => source.candidates(one, window)),
+      );
+      return [...new Set(candidateIds.flat().map(({ _id }) => _id))];
     },
     among: async ({ ids, search: { match }, accept = () => true, versions }, slice) => {
       await source.catchUp(versions);

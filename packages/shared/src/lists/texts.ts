@@ -1,7 +1,7 @@
 /**
- * The grams of the texts of rows, in a collection of their own, written in the transactions that write the texts
- * (docs/adr/0101). Half of what reading a row cost was its grams, which only a search needs; and finding a row by a gram costs a
- * tenth where a document has few of them.
+ * The grams of the texts of rows. They are in a separate collection, and written in the transactions that write the texts
+ * (docs/adr/0101). Only a search needs grams, which were half of the cost of reading a row. Finding a row by a gram costs a
+ * tenth if a document has few grams.
  */
 import type { ClientSession, Collection, Model } from 'mongoose';
 import type { Progress } from '../kernel/progress.mjs';
@@ -27,20 +27,20 @@ export interface RowTexts {
   /** Removes at most `limit` documents of grams of rows that are going to be deleted; a `Part` of a step. */
   removeSome(session: ClientSession, ids: readonly number[], limit: number): Promise<number>;
   /**
-   * Corrects the grams of every row, returns how many rows had wrong ones, and deletes those of rows that are gone. An older
+   * Corrects the grams of every row, deletes the grams of missing rows, and returns how many rows had wrong ones. An older
    * release stored them in the rows. Reads both collections; the service may run meanwhile.
    */
   reindex(progress: Progress): Promise<number>;
 }
 
 export interface RowTextsOptions {
-  /** The grams of a row, where they are not those of its fields. */
+  /** Computes the grams of a row if they are not the grams of its fields. */
   gramsOf?: (row: Readonly<Record<string, unknown>>) => string[];
   /** Fields of rows in which an older release stored grams or texts. */
   older?: readonly string[];
-  /** Its indexes. */
+  /** Indexes of the older release, which are dropped. */
   olderIndexes?: readonly string[];
-  /** A number in each row, incremented with a correction: it conflicts with what removes the texts at the same time. */
+  /** A number in each row that a correction increments, to conflict with a concurrent removal of the texts. */
   pin?: string;
 }
 
@@ -79,19 +79,19 @@ export const createRowTexts = (
     await grams.deleteMany({ row: { $in: ids } }, { session });
   };
 
-  /** A row that changes meanwhile has more grams than its text afterwards: a search compares the texts. */
+  /** A row that changes meanwhile may end up with more grams than its text has. A search compares the texts. */
   const correct = async (session: ClientSession, ids: readonly number[]): Promise<number> => {
     const projection = Object.fromEntries([...fields, ...older].map((field) => [field, 1]));
-    const wanted = { _id: { $in: ids } } as never;
-    const found = await rows.find(wanted, { session, projection }).toArray();
+    const filter = { _id: { $in: ids } } as never;
+    const currentRows = await rows.find(filter, { session, projection }).toArray();
     const stored = await grams.find<TextDocument>({ row: { $in: ids } }, { session }).toArray();
-    const known = Map.groupBy(stored, ({ row }) => row);
+    const gramsByRow = Map.groupBy(stored, ({ row }) => row);
     let corrected = 0;
-    for (const row of found) {
+    for (const row of currentRows) {
       const id = Number(row._id);
       const fresh = gramsOf(row);
-      const before = known.get(id)?.flatMap((part) => part.grams) ?? [];
-      known.delete(id);
+      const before = gramsByRow.get(id)?.flatMap((part) => part.grams) ?? [];
+      gramsByRow.delete(id);
       const isWrong = !sameWords(before, fresh);
       if (isWrong) {
         await remove(session, [id]);
@@ -106,7 +106,7 @@ export const createRowTexts = (
       if (Object.keys(change).length > 0)
         await rows.updateOne({ _id: row._id }, change as never, { session });
     }
-    if (known.size > 0) await remove(session, [...known.keys()]);
+    if (gramsByRow.size > 0) await remove(session, [...gramsByRow.keys()]);
     return corrected;
   };
 
@@ -135,7 +135,7 @@ export const createRowTexts = (
         progress.advance(`words of ${rows.collectionName}`, count),
       );
       const indexed = await grams.aggregate<{ _id: number }>([{ $group: { _id: '$row' } }]).toArray();
-      // A row that was created after its grams were read is not among them, one that was deleted meanwhile is.
+      // A row that was created meanwhile is in `existing`. A row that was deleted meanwhile is not, and loses its grams.
       const existing = new Set(await allIds());
       await correctAll(
         indexed.map(({ _id }) => _id).filter((id) => !existing.has(id)),

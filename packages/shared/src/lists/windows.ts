@@ -1,7 +1,7 @@
-/** Windows of ids, one after the other. A position is the id before the next one in the order of the list. */
+/** Consecutive windows of ids. A position is the id before the next one in the order of the list. */
 import type { Order, Slice, Window } from './list.ts';
 
-/** The first window is wider than the average by three standard deviations, so that one is enough for almost every page. */
+/** The first window is three standard deviations wider than the average, which is enough for almost every page. */
 const DEVIATIONS = 3;
 export const WINDOW_GROWTH = 4;
 
@@ -14,9 +14,9 @@ export const startOf = ({ order, after }: Slice, newest: number): number =>
   order === 'ASC'
     ? Math.max(Math.floor(after ?? 0), 0)
     : Math.min(Math.ceil(after ?? newest + 1), newest + 1);
-/** How many ids have `wanted` rows. */
-export const widthFor = (wanted: number, density: number): number =>
-  Math.ceil((wanted + DEVIATIONS * Math.sqrt(wanted * (1 - density))) / density) + 1;
+/** The number of ids that contain `rowCount` rows. */
+export const widthFor = (rowCount: number, density: number): number =>
+  Math.ceil((rowCount + DEVIATIONS * Math.sqrt(rowCount * (1 - density))) / density) + 1;
 /** `width` ids after a position. */
 export const windowAfter = (position: number, width: number, order: Order, newest: number): Window =>
   order === 'ASC'
@@ -28,8 +28,8 @@ export const isEnd = (position: number, order: Order, newest: number): boolean =
   order === 'ASC' ? position >= newest : position <= 1;
 
 /**
- * What is in windows of ids, in order; each window is wider than the one before. `read`: one array for each query. `limit`: a
- * query that returns so many items may lack some.
+ * Yields the items of windows of ids in order. Each window is wider than the one before. `read`: one array per query. `limit`: a
+ * query that returns this many items may lack some.
  */
 export async function* inWindows<Item extends { _id: number }>(
   slice: Slice,
@@ -42,12 +42,12 @@ export async function* inWindows<Item extends { _id: number }>(
   for (let width = firstWidth, isLast = false; !isLast; width *= WINDOW_GROWTH) {
     const window = windowAfter(position, Math.min(width, widthMax), order, newest);
     const parts = window.from < window.to ? await read(window) : [];
-    // Where a query returned as many rows as it may, those behind its last one are left to the next window, of the others too.
+    // If a query reached its limit, rows behind its last one are left to the next window, for all queries.
     const full = parts.filter(({ length }) => length >= limit);
     const ends = full.map((items) => inOrder(items, order)[limit - 1]?._id ?? 0);
     position = ends.reduce((first, end) => (isAfter(first, end, order) ? end : first), endOf(window));
     isLast = isEnd(position, order, newest);
-    // A row that goes from one list to another meanwhile may be in both.
+    // A row that moves from one list to another meanwhile may be in both.
     const items = new Map(parts.flat().map((item) => [item._id, item]));
     const before = [...items.values()].filter(({ _id }) => !isAfter(_id, position, order));
     yield { items: inOrder(before, order), lastId: position, isLast };

@@ -1,10 +1,10 @@
-/** The TCP connection to RabbitMQ, opened again whenever it is lost. */
+/** The TCP connection to RabbitMQ, which is reopened whenever it is lost. */
 import { type ChannelModel, connect, type RecoveringChannelModel } from 'amqplib';
 import type { Logger } from '../kernel/log.ts';
 import { finishesWithin } from '../kernel/timing.ts';
 
 const START_TIMEOUT_MS = 30_000;
-/** Longer than a try may take. */
+/** Longer than an attempt may take. */
 const FIRST_TRY_MS = 6_000;
 const HEARTBEAT_S = 5;
 const SOCKET_TIMEOUT_MS = 5_000;
@@ -24,7 +24,7 @@ export interface BrokerConnectionOptions {
 export interface BrokerConnection {
   /** The open connection; undefined while there is none. */
   current(): ChannelModel | undefined;
-  /** Calls `listener` after every later connect, also the first; returns how to stop. */
+  /** Calls `listener` after every later connect, including the first. Returns a function that stops this. */
   onConnect(listener: () => void): () => void;
   close(): Promise<void>;
 }

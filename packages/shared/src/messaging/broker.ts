@@ -1,6 +1,6 @@
 /**
  * The connection of a process to RabbitMQ. It reconnects by itself, reopens its channels, and confirms every publish.
- * amqplib restores the connection only; what was declared and consumed on it is restored here.
+ * amqplib restores only the connection. Declarations and consumers are restored here.
  */
 import type { EventDefinition } from '@fitness/proto/events/define-event.ts';
 import type { ConfirmChannel, Options } from 'amqplib';
@@ -13,14 +13,14 @@ import { consumersOf, declareConsumerQueues, eventsExchangeName, type Topology }
 export interface BrokerOptions {
   /** `amqp://user:password@host:port/vhost` */
   url: string;
-  /** Prefix of every name on the broker, so that several systems and tests can share it. */
+  /** Prefix of every name on the broker, which several systems and tests can then share. */
   namespace: string;
   log: Logger;
   /** Shown to operators in the broker's list of connections. */
   name?: string | undefined;
   /** How long the first connection may take, in milliseconds. Default 30 s. */
   startTimeoutMs?: number | undefined;
-  /** Resolve after a first try that has failed; what is declared and consumed begins when the broker is there. */
+  /** Resolves even if the first attempt fails. Declarations and consumers begin when the broker is available. */
   mayBeAbsent?: boolean | undefined;
   /**
    * The events of the product. The queues of their consumers are declared after every connect, before anything is
@@ -48,12 +48,12 @@ export interface Broker {
     options?: Options.Publish,
   ): Promise<{ routed: boolean }>;
   /**
-   * Declares the deleted queues of the consumers of `type` again, unless they are provisioned. False when it has no
+   * Declares deleted queues of the consumers of `type` again, unless they are provisioned. False when `type` has no
    * consumer.
    */
   restoreConsumerQueues(type: string): Promise<boolean>;
   /**
-   * Opens a confirm channel and runs `setup` on it, which declares queues and consumers; again after every reconnect and
+   * Opens a confirm channel and runs `setup` on it, which declares queues and consumers. Repeats this after every reconnect and
    * whenever the broker closes the channel. Resolves after the first setup, or at once without a connection; rejects when the
    * broker refuses a declaration of the first setup.
    */
@@ -66,7 +66,7 @@ export interface Broker {
 }
 
 /**
- * Connects, trying for up to 30 s, and rejects with the last error; with `mayBeAbsent` it goes on without a connection. Later
+ * Connects, trying for up to 30 s, and rejects with the last error. With `mayBeAbsent` it resolves without a connection. Later
  * it reconnects without a limit.
  */
 export const connectBroker = async (options: BrokerOptions): Promise<Broker> => {

@@ -1,4 +1,4 @@
-/** A channel that is opened and set up again whenever it is lost. */
+/** A channel that is reopened and set up again whenever it is lost. */
 import type { Channel, ChannelModel, ConfirmChannel } from 'amqplib';
 import type { Logger } from '../kernel/log.ts';
 import { finishesWithin, jitteredDelayMs, sleep } from '../kernel/timing.ts';
@@ -20,14 +20,14 @@ export interface ManagedChannel {
 const CANCEL_TIMEOUT_MS = 1_000;
 const CLOSE_TIMEOUT_MS = 500;
 
-/** Closes a channel. The promise of amqplib never settles when the connection breaks meanwhile. */
+/** Closes a channel. The promise of amqplib never settles if the connection breaks meanwhile. */
 export const closeChannel = async (channel: Channel): Promise<void> => {
   const closed = new Promise<void>((resolve) => channel.once('close', resolve));
   const ended = Promise.race([channel.close().catch(() => undefined), closed]);
   await finishesWithin(ended, CLOSE_TIMEOUT_MS);
 };
 
-/** Asks for no more messages. Those already delivered can still be acked. */
+/** Stops further deliveries. Messages that were delivered can still be acked. */
 export const stopConsuming = async (channel: Channel | undefined, consumerTag: string): Promise<void> => {
   if (channel === undefined) return;
   const cancelled = channel.cancel(consumerTag).catch(() => undefined);
@@ -46,7 +46,7 @@ export const openManagedChannel = (options: ManagedChannelOptions): Promise<Mana
   new Promise((resolve, reject) => {
     const { connection, name, log } = options;
     let current: ConfirmChannel | undefined;
-    /** The caller knows: it is set up, refused, or there is no connection yet. */
+    /** Whether the promise for the caller has settled: the setup ended, was refused, or there is no connection yet. */
     let settled = false;
     let closed = false;
     let opening = false;

@@ -17,7 +17,7 @@ export interface ReceivedEvent<Data = unknown> {
   time: Date;
   /**
    * Version of the aggregate after the change. Retries and replicas may deliver events of one aggregate out of order: a
-   * projection stores this version and ignores an event that is not newer. A consumer that only adds up needs no guard.
+   * projection stores this version and ignores an event that is not newer. A consumer that only sums up needs no such check.
    */
   aggregateVersion: number;
   data: Data;
@@ -37,8 +37,8 @@ type Handled = Promise<Rest> | Promise<void>;
 export interface EventConsumer {
   event: EventDefinition;
   /**
-   * The type of the event; a second consumer of the event in one service has another name. Never changed: its queue has
-   * this name, and the inbox recognises a redelivery by it.
+   * The type of the event. A second consumer of it in one service has another name. The name never changes: its queue has
+   * this name, and the inbox recognizes a redelivery by it.
    */
   name: string;
   handle(event: ReceivedEvent, context: EventContext): Handled;
@@ -46,12 +46,12 @@ export interface EventConsumer {
 
 /**
  * An entry of a service's `events/consumers.ts`. `handle` runs in a transaction that also records the event as handled; it
- * may run several times, and commits once. It makes only remote calls that can be repeated. When it throws, the event is
+ * may run several times but commits once, so its remote calls must be repeatable. When it throws, the event is
  * retried, and dead-lettered after the last try. The definition of the event must list the service in its `consumers`.
  *
- * Work on more documents than a transaction may change goes in steps (mongo/steps.ts): `handle` resolves with `more`, its
- * transaction commits without the record, and `handle` runs again in the next one. The last step records the event, so
- * that a redelivery after a crash continues. The first step writes what hides the rest from readers and refuses new data.
+ * Work on more documents than a transaction may change is done in steps (mongo/steps.ts): `handle` resolves with `more`, its
+ * transaction commits without the record, and `handle` runs again in the next one. Only the last step records the event, so a
+ * redelivery after a crash continues. The first step must hide the remaining data from readers and refuse new data.
  */
 export const onEvent = <Definition extends EventDefinition>(
   definition: Definition,

@@ -30,25 +30,25 @@ export interface DeadLetter {
 }
 
 interface DeadLetterSelection {
-  /** Only the event of this id; all when undefined. */
+  /** Selects only the event with this id; undefined selects all. */
   id?: string | undefined;
   progress?: Progress | undefined;
 }
 
 interface RecordedSelection extends DeadLetterSelection {
   /**
-   * Awaited before each batch of at most a thousand, with exactly those that are sent back or deleted next. When it
+   * Awaited before each batch of at most a thousand, with exactly the letters that are sent back or deleted next. When it
    * rejects, they stay.
    */
   record?: ((letters: readonly DeadLetter[]) => Promise<void>) | undefined;
 }
 
 export interface DeadLetters {
-  /** The first `limit`, a thousand by default, in the order of the queue; of an id wherever they are. */
+  /** The first `limit` letters in the order of the queue, a thousand by default. Letters with a selected id are found anywhere. */
   list(service: string, selection?: DeadLetterSelection & { limit?: number }): Promise<DeadLetter[]>;
   /**
-   * Sends dead letters back to the queue of the consumer that failed, with all its tries. Each is confirmed there before it is
-   * removed here. Resolves with their number.
+   * Sends dead letters back to the queue of the consumer that failed, with all retries available again. Each is confirmed before it is
+   * removed from this queue. Resolves with their number.
    */
   replay(service: string, selection?: RecordedSelection): Promise<number>;
   /** Deletes dead letters. Resolves with their number. */
@@ -61,14 +61,14 @@ export interface DeadLetters {
 }
 
 const LIMIT = 1_000;
-/** The parts of the progress. */
+/** Labels of the progress. */
 const READ = 'dead letters';
 const RETURN_TIMEOUT_MS = 2_000;
 const RETURN_POLL_MS = 5;
 
 /**
- * One process at a time reads the dead letters of a service. All methods reject with an error of code 404 when the service
- * was never started. `limit`: of a list, and of a batch.
+ * Only one process at a time reads the dead letters of a service. All methods reject with an error of code 404 when the service
+ * was never started. `limit`: maximum size of a list and of a batch.
  */
 export const createDeadLetters = (broker: Broker, { limit = LIMIT } = {}): DeadLetters => {
   const { namespace } = broker;
@@ -133,7 +133,7 @@ const isSelected =
 interface Removal {
   isWanted: (message: GetMessage) => boolean;
   record?: RecordedSelection['record'];
-  /** Before each message is removed. */
+  /** Called before each message is removed. */
   use?: (message: GetMessage) => Promise<void>;
   limit: number;
   progress?: Progress | undefined;
@@ -171,8 +171,8 @@ const removeMatching = (
   });
 
 /**
- * Reads the messages that are in the queue at the beginning, at most `limit`, oldest first. Those that `use` has not removed
- * are returned together at the end, also when it rejects: one returned earlier would be read again.
+ * Reads at most `limit` messages that are in the queue at the beginning, oldest first. Messages that `use` has not removed are
+ * returned together at the end, even if it rejects. A message that is returned earlier would be read again.
  */
 const read = async <T>(
   channel: ConfirmChannel,
@@ -182,23 +182,23 @@ const read = async <T>(
 ): Promise<T> => {
   const { messageCount } = await channel.checkQueue(queue);
   progress.expect(Math.min(messageCount, limit), READ);
-  const kept = new Set<GetMessage>();
+  const unremoved = new Set<GetMessage>();
   const messages = async function* (): AsyncGenerator<GetMessage> {
     for (let seen = 0; seen < Math.min(messageCount, limit); seen += 1) {
       const message = await channel.get(queue);
       if (message === false) return;
-      kept.add(message);
+      unremoved.add(message);
       yield message;
     }
   };
   try {
     return await use(messages(), (message) => {
       channel.ack(message);
-      kept.delete(message);
+      unremoved.delete(message);
     });
   } finally {
-    for (const message of kept) channel.nack(message, false, true);
-    await waitUntilReturned(channel, queue, kept.size);
+    for (const message of unremoved) channel.nack(message, false, true);
+    await waitUntilReturned(channel, queue, unremoved.size);
   }
 };
 
@@ -210,7 +210,7 @@ const waitUntilReturned = async (channel: ConfirmChannel, queue: string, count: 
   }
 };
 
-/** Where the event was dead-lettered: by the broker, by the consumer that it names, or by an older release. */
+/** The queue that the event came from. It was dead-lettered by the broker, by the consumer that it names, or by an older release. */
 const queueOfLetter = (message: GetMessage, namespace: string, service: string): string => {
   const headers: Record<string, unknown> = message.properties.headers ?? {};
   const { queue } = lastDeath(headers);
@@ -235,8 +235,8 @@ const replayOptions = (message: GetMessage, eventsExchange: string) => {
 };
 
 /**
- * The routing key of an event that the broker has dead-lettered before any try of a consumer ended; undefined for others. Its
- * other headers are those of its producer, who could name another type than the one that they published.
+ * The routing key of an event that the broker has dead-lettered before any attempt of a consumer ended; undefined for others.
+ * Its other headers come from its producer, which could name a type other than the published one.
  */
 const publishedBeforeAnyTry = (
   headers: Record<string, unknown>,
@@ -247,7 +247,7 @@ const publishedBeforeAnyTry = (
   return typeof key === 'string' ? key : undefined;
 };
 
-/** What the broker says of its last dead-lettering. */
+/** The broker's record of the last dead-lettering. */
 const lastDeath = (headers: Record<string, unknown>): Record<string, unknown> => {
   const [death] = Array.isArray(headers['x-death']) ? (headers['x-death'] as unknown[]) : [];
   return (death ?? {}) as Record<string, unknown>;

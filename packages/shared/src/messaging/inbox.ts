@@ -10,9 +10,9 @@ import { registerEventModels } from './models.ts';
 const alreadyHandled = new Error('The event was already handled');
 
 /**
- * Runs the consumer and records the event in the inbox, in one transaction; of a consumer that works in steps, in that of
- * the last step. The record is written first: of two concurrent deliveries the unique index lets one continue. Rejects with
- * what the handler threw; nothing of that step is stored then, and no record.
+ * Runs the consumer and records the event in the inbox in one transaction. For a consumer that works in steps, this is the
+ * transaction of the last step. The record is written first: the unique index lets only one of two concurrent deliveries
+ * continue. Rejects with the error of the handler; then nothing of that step is stored, and no record.
  */
 export const handleOnce = async (
   connection: Connection,
@@ -21,7 +21,7 @@ export const handleOnce = async (
   log: Logger,
 ): Promise<'done' | 'duplicate'> => {
   const { inbox } = registerEventModels(connection);
-  // Real time, not the injected clock: the TTL index of the database expires the record.
+  // Uses real time, not the injected clock, because the TTL index of the database expires the record.
   const record = { consumer: consumer.name, eventId: event.id, processedAt: systemClock.now() };
   const step = (): Promise<Rest> =>
     inTransaction(

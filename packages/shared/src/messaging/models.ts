@@ -3,9 +3,9 @@ import { type Connection, type Model, Schema } from 'mongoose';
 import { ensureModelIndexes } from '../mongo/indexes.ts';
 import { privacy, pseudonymise, retain } from '../mongo/privacy.ts';
 
-/** An event that is committed, and not yet confirmed by the broker. */
+/** A committed event that the broker has not confirmed yet. */
 export interface OutboxDocument {
-  /** From a sequence: grows with every event of this database. */
+  /** A number from a sequence, which grows with every event of this database. */
   _id: number;
   type: string;
   /** `<source>/<subject>`; events of one aggregate are published in order. */
@@ -55,7 +55,7 @@ const outboxSchema = new Schema<OutboxDocument>(
 privacy(
   outboxSchema,
   retain('deleted when it is published, normally within a second', '_id', 'type', 'aggregateVersion'),
-  retain('likewise', 'body', 'occurredAt'),
+  retain('deleted when it is published, normally within a second', 'body', 'occurredAt'),
   pseudonymise('the number of what changed', 'aggregate'),
 );
 
@@ -103,8 +103,8 @@ const prepared = new WeakMap<Connection, Promise<void>>();
 
 /** Creates the collections and indexes of these models, once per connection. `ensureIndexes` does the same. */
 export const ensureEventIndexes = (connection: Connection): Promise<void> => {
-  const known = prepared.get(connection);
-  if (known !== undefined) return known;
+  const cached = prepared.get(connection);
+  if (cached !== undefined) return cached;
   const made = create(registerEventModels(connection)).catch((error: unknown) => {
     prepared.delete(connection);
     throw error;

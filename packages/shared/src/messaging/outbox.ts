@@ -24,7 +24,7 @@ export interface Outbox {
    * Adds an event to the transaction of `session`. The relay publishes it after the commit; an abort discards it. The
    * events of one transaction are written together, as its last write. Call it after the aggregate was read or written in
    * the same transaction: events of one aggregate are then published in the order of their versions. Throws when the event
-   * does not fit its definition, or when `session` is not one of `inTransaction`; the transaction is aborted when it has
+   * does not fit its definition, or when `session` is not from `inTransaction`. The transaction is aborted when it has
    * more events than it may change documents.
    */
   publish<Definition extends EventDefinition>(
@@ -46,12 +46,12 @@ const schemas = new WeakMap<EventDefinition, ReturnType<typeof cloudEventSchema>
 
 /** The envelope's schema is built once per definition, not per event. */
 const schemaOf = (definition: EventDefinition) => {
-  const known = schemas.get(definition) ?? cloudEventSchema(definition.data);
-  schemas.set(definition, known);
-  return known;
+  const schema = schemas.get(definition) ?? cloudEventSchema(definition.data);
+  schemas.set(definition, schema);
+  return schema;
 };
 
-/** What the relay and the consumers continue. */
+/** The span that the relay and the consumers continue. */
 const createSpan = (type: string): string => {
   const span = startSpan(...messageSpan('producer', 'create', type, currentTraceparent()));
   span.end();
@@ -83,24 +83,24 @@ export const createOutbox = ({ connection, service, clock, random }: OutboxOptio
     throw new Error(`The event ${definition.type} does not fit its definition: ${problems.join('; ')}`);
   };
 
-  /** Events of running attempts, by attempt: a repeated attempt starts with none. */
+  /** Events of running attempts, by attempt. A repeated attempt starts with none. */
   const eventsByAttempt = new WeakMap<object, Omit<OutboxDocument, '_id'>[]>();
 
   const write = async (session: ClientSession, events: readonly Omit<OutboxDocument, '_id'>[]) => {
     if (events.length > CHANGES_MAX)
       throw new Error(`A transaction publishes ${events.length} events; steps.ts says how to divide it`);
-    // A sequence and not a time: clocks of two processes differ too much to order by.
+    // Ids come from a sequence instead of a clock, because the clocks of two processes differ too much.
     const ids = await sequences.take('outbox', events.length);
     const documents = events.map((event, index) => ({ _id: ids[index] as number, ...event }));
-    // By the driver: the events are validated already, and this write is part of nearly every transaction.
+    // This bypasses mongoose: the events are validated already, and this write is part of nearly every transaction.
     await outbox.collection.insertMany(documents as never[], { session });
   };
 
   /** The list of this attempt's events, written before its commit. */
   const eventsOf = (session: ClientSession): Omit<OutboxDocument, '_id'>[] => {
     const attempt = attemptKey(session);
-    const known = eventsByAttempt.get(attempt);
-    if (known !== undefined) return known;
+    const existing = eventsByAttempt.get(attempt);
+    if (existing !== undefined) return existing;
     const events: Omit<OutboxDocument, '_id'>[] = [];
     eventsByAttempt.set(attempt, events);
     beforeCommit(session, () => write(session, events));

@@ -17,7 +17,7 @@ class PublishRejectedError extends Error {
   override name = 'PublishRejectedError';
 }
 
-/** No confirm came: the message may or may not be in the queue. */
+/** No confirm arrived: the message may or may not be in the queue. */
 export class PublishUnconfirmedError extends Error {
   override name = 'PublishUnconfirmedError';
 }
@@ -27,8 +27,8 @@ const returnedByChannel = new WeakMap<ConfirmChannel, Set<number>>();
 let lastPublishId = 0;
 
 const returnedOn = (channel: ConfirmChannel): Set<number> => {
-  const known = returnedByChannel.get(channel);
-  if (known !== undefined) return known;
+  const existing = returnedByChannel.get(channel);
+  if (existing !== undefined) return existing;
   const returned = new Set<number>();
   returnedByChannel.set(channel, returned);
   channel.on('return', (message: Message) => {
@@ -40,7 +40,7 @@ const returnedOn = (channel: ConfirmChannel): Set<number> => {
 
 /**
  * Publishes one persistent, mandatory message and waits for its confirm, at most 10 s. The broker returns an unroutable
- * message before it confirms it, so that `routed` is known with the confirm. Errors: see `Broker.publish`.
+ * message before it confirms it, so `routed` is known with the confirm. Errors: see `Broker.publish`.
  */
 export const publishConfirmed = (
   channel: ConfirmChannel | undefined,
@@ -78,7 +78,7 @@ export const publishConfirmed = (
   });
 };
 
-/** Besides a confirm amqplib reports a refusal or the end of the channel. */
+/** Instead of a confirm, amqplib may report a refusal or the end of the channel. */
 const publishError = (error: unknown): Error => {
   const text = error instanceof Object && 'message' in error ? String(error.message) : String(error);
   if (text === 'message nacked') return new PublishRejectedError('RabbitMQ refused the message');

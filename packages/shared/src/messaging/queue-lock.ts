@@ -6,12 +6,12 @@ import type { Broker } from './broker.ts';
 const POLL_MS = 25;
 const RESOURCE_LOCKED = 405;
 
-/** The last holder or waiter of this process, by broker and name: RabbitMQ does not exclude its own connection. */
+/** The last holder or waiter of this process, by broker and name. RabbitMQ does not lock out the connection of the holder. */
 const waiting = new WeakMap<Broker, Map<string, Promise<unknown>>>();
 
 /**
- * Runs `use` on a new channel while nobody else holds the lock `name`. The lock is an exclusive queue: the broker deletes
- * it with the connection of its holder, so that a crash releases it.
+ * Runs `use` on a new channel while it holds the lock `name` exclusively. The lock is an exclusive queue. The broker deletes
+ * it with the connection of its holder, so a crash releases it.
  */
 export const withQueueLock = <T>(
   broker: Broker,
@@ -38,7 +38,7 @@ const lockAndRun = async <T>(
       try {
         await channel.assertQueue(name, { exclusive: true, durable: false });
       } catch (error) {
-        // The broker has closed this channel; the next try opens another.
+        // The broker has closed this channel; the next attempt opens another.
         if ((error as { code?: unknown }).code === RESOURCE_LOCKED) return 'locked' as const;
         throw error;
       }

@@ -1,24 +1,24 @@
-/** Lets one replica at a time publish the outbox, so that events of one aggregate are published in order. */
+/** Lets one replica at a time publish the outbox, which keeps the events of one aggregate in order. */
 import type { Clock } from '../kernel/clock.ts';
 import { type Connection, trusted } from '../mongo/connect.ts';
 import { isDuplicateKey } from '../mongo/transaction.ts';
 import { registerEventModels } from './models.ts';
 
 const LEASE_ID = 'outbox';
-/** How long a crashed replica keeps the others from publishing. */
+/** How long a crashed replica prevents the others from publishing. */
 const LEASE_MS = 10_000;
 
 export interface RelayLease {
-  /** Takes or renews it; false while another owner holds it. */
+  /** Takes or renews the lease; false while another owner holds it. */
   take(): Promise<boolean>;
-  /** Whether it is still held, by the monotonic clock of this process. */
+  /** Whether the lease is still held, by the monotonic clock of this process. */
   isHeld(): boolean;
   release(): Promise<void>;
 }
 
 /**
  * A lease of ten seconds on the outbox of this database. After a crash the next owner takes it when it expires. An owner
- * that stalls for longer may publish at the same time as the next one: events then arrive twice, and the inbox drops the
+ * that stalls for longer may publish at the same time as the next one. Events then arrive twice, and the inbox drops the
  * second.
  */
 export const createRelayLease = (options: {

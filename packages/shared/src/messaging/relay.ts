@@ -14,30 +14,30 @@ const BATCH_SIZE = 100;
 const LEASE_BUSY_DELAY_MS = 20;
 const DISCONNECTED_DELAY_MS = 100;
 const FLUSH_MS = 500;
-/** In the envelope, which precedes its data. */
+/** Finds the trace in the envelope, which precedes the data. */
 const TRACEPARENT = /"traceparent":"([^"]+)"/;
 
 export interface RelayOptions {
   connection: Connection;
   broker: Broker;
   log: Logger;
-  /** Of the lease; default: the system clock. */
+  /** The clock of the lease. Default: the system clock. */
   realTime?: Clock | undefined;
   /** How often to look for events that another process left, in milliseconds. Default 1 s. */
   pollIntervalMs?: number | undefined;
 }
 
 export interface Relay {
-  /** Publishes what was committed before, for half a second at most; the rest stays in the outbox. */
+  /** Publishes events that were committed before, for at most half a second. The rest stays in the outbox. */
   close(): Promise<void>;
 }
 
 /**
  * Starts publishing the outbox of `connection`'s database. Any number of replicas may run: a lease lets one at a time
- * publish. Wakes up with every commit of this process (a few milliseconds of delay) and once a second, and continues when
- * the broker or the database is back.
+ * publish. It wakes up a few milliseconds after every commit of this process, and once a second. It continues when the broker
+ * or the database is back.
  *
- * A document is deleted once its event is confirmed (docs/adr/0003). An event without a consumer is published as well;
+ * A document is deleted once its event is confirmed (docs/adr/0003). An event without a consumer is published, too;
  * the exchange drops it. The queues of all consumers are declared before anything is published, see
  * `BrokerOptions.events`, and again when an event reached none of them.
  */
@@ -104,11 +104,11 @@ const createDrain = (options: RelayOptions, isClosed: () => boolean) => {
     return 'drained';
   };
 
-  // Sorted, so that the server reads along the index of `_id`.
+  // The sort makes the server read along the index of `_id`.
   const isEmpty = async (): Promise<boolean> =>
     (await outbox.findOne().sort({ _id: 1 }).select('_id').lean()) === null;
 
-  /** `woken`: events were committed, so that the outbox is not empty; otherwise a cheap read tells. */
+  /** `woken`: events were committed, so the outbox is not empty. Otherwise a cheap read checks this. */
   return async (woken: boolean): Promise<DrainOutcome> => {
     await ensureEventIndexes(connection);
     if (!woken && (await isEmpty())) return 'drained';
@@ -153,7 +153,7 @@ const publish = async (broker: Broker, event: OutboxDocument, log: Logger): Prom
       type: event.type,
     });
     span.end();
-    // Without a queue nobody consumes it, or the queues were deleted: it is then published again.
+    // Without a queue, it has no consumer or its queues were deleted. In the second case it is published again.
     if (routed || !(await broker.restoreConsumerQueues(event.type))) return true;
     log.debug({ event: event.type }, 'an event reached no queue of its consumers');
     return false;

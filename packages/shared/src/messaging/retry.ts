@@ -1,33 +1,33 @@
-/** What happens to an event that could not be handled: it is retried after a delay, and dead-lettered in the end. */
+/** Decides what happens to a failed event: it is retried after a delay, and finally dead-lettered. */
 import type { ConsumeMessage } from 'amqplib';
 import { type Clock, DAY_MS, HOUR_MS, systemClock } from '../kernel/clock.ts';
 import { isDatabaseAtFault, isTransactionLimit, TryAgainLater } from '../kernel/outage.ts';
 import { consumerQueue, deadLetterQueue, HEADER, serviceExchange, waitQueue } from './topology.ts';
 
 const ERROR_TEXT_LENGTH = 500;
-/** The limit of a transaction that lasts longer is no state of the database that passes, but the size of the work. */
+/** A transaction that exceeds its limit for longer than this is too large. The database is then not the cause. */
 const LIMIT_PATIENCE_MS = HOUR_MS;
-/** A provider may ask for no longer one. */
+/** The longest pause that a provider may ask for. */
 const MAX_WAIT_MS = DAY_MS;
-/** No consumer or event type is longer. A longer header, of a message of another publisher, could not be published again. */
+/** No consumer or event type is longer. A longer header from an unknown publisher could not be published again. */
 const NAME_LENGTH = 255;
 
 /** Earlier tries of an event, from the headers of its delivery. */
 export interface DeliveryHistory {
-  /** Failed tries so far. */
+  /** Failed attempts so far. */
   attempts: number;
   /** The consumer that a retried copy is for. */
   consumer: string | undefined;
   originalRoutingKey: string;
-  /** The type that the producer may publish; undefined when the broker dead-lettered the event before any try ended. */
+  /** The type that the producer may publish; undefined when the broker dead-lettered the event before any attempt ended. */
   publishedAs: string | undefined;
-  /** ISO 8601, undefined at the first try. */
+  /** ISO 8601; undefined at the first attempt. */
   firstFailure: string | undefined;
-  /** Milliseconds since 1970: the next try is not earlier. */
+  /** Milliseconds since 1970: the next attempt is not earlier. */
   notBefore: number | undefined;
 }
 
-/** A producer could set the headers of a retry: they count only behind the exchange that retries use. */
+/** Headers of a retry are read only behind the exchange that retries use, because a producer could set them. */
 export const readHistory = (message: ConsumeMessage, eventsExchange: string): DeliveryHistory => {
   const { exchange, routingKey } = message.fields;
   const isFirstTry = exchange === eventsExchange;
@@ -51,7 +51,7 @@ export const readHistory = (message: ConsumeMessage, eventsExchange: string): De
   };
 };
 
-/** Leads to the next queue of an event. */
+/** The exchange and the routing key that lead to the next queue of an event. */
 export interface Route {
   exchange: string;
   routingKey: string;
@@ -70,9 +70,10 @@ export interface RetryContext {
 }
 
 /**
- * Decides after a failed try of `consumer`. A non-retryable failure is dead-lettered at once: an event that does not fit
- * its schema will not fit it later. A try while the database is unavailable or overloaded does not count, or an outage would
- * dead-letter every event; one that meets the limit of a transaction counts an hour after the first failure. A provider that asks for a wait gets no try before its end.
+ * Decides after a failed attempt of `consumer`. A non-retryable failure is dead-lettered at once: an event that does not fit
+ * its schema will not fit it later. An attempt while the database is unavailable or overloaded is not counted, or an outage
+ * would dead-letter every event. An attempt that exceeds a transaction limit is counted from an hour after the first failure.
+ * If a provider asks for a pause, the next attempt is after it.
  */
 export const decideRetry = (
   context: RetryContext,
@@ -80,7 +81,7 @@ export const decideRetry = (
   failure: { error: unknown; consumer: string | undefined; nonRetryable?: boolean },
 ): RetryDecision => {
   const { namespace, service, retryDelaysMs, clock } = context;
-  // Without a retry queue an uncounted try could not wait anywhere.
+  // Without a retry queue, an uncounted attempt could not wait anywhere.
   const isCounted =
     !isDatabaseAtFault(failure.error) ||
     isLastingLimit(context, history, failure.error) ||
@@ -94,10 +95,10 @@ export const decideRetry = (
     [HEADER.originalRoutingKey]: history.originalRoutingKey,
     [HEADER.firstFailure]: history.firstFailure ?? clock.now().toISOString(),
     ...(consumer === undefined ? {} : { [HEADER.consumer]: consumer }),
-    // By the system's clock, as the delays of the broker are, also where a test sets the other one.
+    // This uses the system clock, as the delays of the broker do, even if a test sets the injected one.
     ...(waitMs > 0 ? { [HEADER.notBefore]: systemClock.now().getTime() + waitMs } : {}),
   };
-  // While the database is at fault: the delay after the last counted try, at least the second one, for fewer vain tries.
+  // While the database is at fault, the delay is that of the last counted attempt, but at least the second, for fewer attempts in vain.
   const step = isCounted ? attempts - 1 : Math.max(attempts - 1, Math.min(1, retryDelaysMs.length - 1));
   const delayMs = failure.nonRetryable === true ? undefined : retryDelaysMs[step];
   if (delayMs !== undefined && consumer !== undefined) {

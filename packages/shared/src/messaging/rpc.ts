@@ -1,6 +1,6 @@
 /**
  * Request and reply over RabbitMQ, as the SMS command needs it. The RPC packages for amqplib limit only how long the
- * caller waits; here a command past its deadline must also never be handled, and a redelivered one not twice.
+ * caller waits. Here a command must never be handled after its deadline, and a redelivered one never twice.
  */
 import { randomUUID } from 'node:crypto';
 import type { ConfirmChannel, ConsumeMessage } from 'amqplib';
@@ -28,7 +28,7 @@ import {
 const PREFETCH = 20;
 const CLOSE_TIMEOUT_MS = 5_000;
 
-/** What caller and server agree on. */
+/** The contract between caller and server. */
 export interface Command<Request, Response> {
   /** `sms.send` */
   name: string;
@@ -76,10 +76,11 @@ interface RpcOptions<Request, Response> {
 
 export interface RpcClient<Request, Response> {
   /**
-   * Sends the command and waits for its reply. Rejects with {@link RpcNotSentError} (no connection, refused, or the queue
-   * was never declared, or the deadline of the request has passed), {@link RpcTimeoutError} (no reply within `timeoutMs`,
-   * or the connection broke), or {@link RpcRemoteError}. The command is never handled later than `timeoutMs` from now, nor
-   * after the deadline of the request.
+   * Sends the command and waits for its reply. The command is never handled later than `timeoutMs` from now, nor after the
+   * deadline of the request. Rejects with:
+   * - {@link RpcNotSentError}: no connection, refused, the queue was never declared, or the request's deadline has passed;
+   * - {@link RpcTimeoutError}: no reply within `timeoutMs`, or the connection broke;
+   * - {@link RpcRemoteError}: the server failed.
    */
   call(payload: Request, timeoutMs: number): Promise<Response>;
   close(): Promise<void>;
@@ -274,8 +275,8 @@ const createReceive = <Request, Response>(options: ServeRpcOptions<Request, Resp
   const replies = new Map<string, { reply: Promise<Buffer>; deadlineMs: number }>();
 
   const replyOnce = (message: ConsumeMessage, id: string, deadlineMs: number): Promise<Buffer> => {
-    const known = replies.get(id);
-    if (known !== undefined) return known.reply;
+    const pending = replies.get(id);
+    if (pending !== undefined) return pending.reply;
     const traceparent: unknown = message.properties.headers?.[HEADER.traceparent];
     const span = messageSpan('server', 'process', queue, traceparent as string | undefined);
     const reply = inSpan(...span, () => perform(options, message, log.child({ command: id })));

@@ -67,8 +67,8 @@ export interface Consumers {
 /**
  * Declares the queues of the consumers and starts to consume. Resolves when it consumes.
  *
- * Each consumer has a queue of its own, which is bound to the type of its event: a replica of another release takes no event
- * that it does not know, and the queue of a consumer that it does not have is filled until a replica reads it. In one
+ * Each consumer has a separate queue, which is bound to the type of its event. A replica of another release takes no event that
+ * it does not know. The queue of a consumer that it does not have is filled until a replica reads it. In one
  * process events of one aggregate are handled one at a time, those of one type in the order of delivery, others in parallel;
  * after a retry, between types and between replicas the order may differ, see `aggregateVersion`. A failed event waits for its
  * next delay, without blocking others, and is dead-lettered after the last delay; one that does not fit its schema is
@@ -154,13 +154,13 @@ const rejectDuplicates = (consumers: readonly EventConsumer[]): void => {
   }
 };
 
-/** What the handling of every delivery needs. */
+/** Dependencies of the handling of every delivery. */
 interface ConsumerContext extends ConsumersOptions {
   eraseDeadLetters: EraseDeadLetters;
   keyedQueue: KeyedQueue;
-  /** The queues take turns: many events of one type delay no other. */
+  /** A round robin of the queues: many events of one type do not delay the others. */
   turns: FairQueue;
-  /** The broker delivers again what was delivered on these and not acked. */
+  /** Closed channels. The broker redelivers their unacked messages. */
   closedChannels: WeakSet<ConfirmChannel>;
 }
 
@@ -190,7 +190,7 @@ const receive = async (
     context.keyedQueue.run(key, () => context.turns(name, work));
   try {
     if (typeof envelope === 'string') {
-      // In the queue as well, so that closing waits for it.
+      // This runs in the queue, so closing waits for it.
       await inTurn('', () => refuse(context, delivery, consumer?.name, envelope));
     } else {
       await inTurn(`${envelope.source}/${envelope.subject}`, () =>
@@ -210,7 +210,7 @@ interface Delivery {
   history: DeliveryHistory;
 }
 
-/** Dead-letters what no try can mend. */
+/** Dead-letters a message that no retry can help. */
 const refuse = (
   context: ConsumerContext,
   delivery: Delivery,
@@ -220,8 +220,8 @@ const refuse = (
   retryOrDeadLetter(context, delivery, { error: new Error(problem), consumer, nonRetryable: true });
 
 /**
- * The event, or what is wrong with the message. The broker lets a producer publish its own types only, by the routing key: a
- * message under another one is an event that its producer may not publish.
+ * The event, or the problem with the message. By the routing key, the broker lets a producer publish only its own types. A type
+ * that differs from the key is one that its producer may not publish.
  */
 const parseEnvelope = (content: Buffer, publishedAs: string | undefined): Envelope | string => {
   let json: unknown;
@@ -240,7 +240,7 @@ const parseEnvelope = (content: Buffer, publishedAs: string | undefined): Envelo
 const describeIssues = (error: z.ZodError): string =>
   error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`).join('; ');
 
-/** Hands the event to the consumer of its queue, or from the former queue of the service to all that it is for. */
+/** Passes the event to the consumer of its queue. From the former queue of the service, it goes to all of its consumers. */
 const dispatch = async (
   context: ConsumerContext,
   delivery: Delivery,
@@ -249,13 +249,13 @@ const dispatch = async (
 ): Promise<void> => {
   const candidates = consumer === undefined ? context.consumers : [consumer];
   const only = consumer === undefined ? delivery.history.consumer : undefined;
-  const wanted = candidates.filter(
+  const selected = candidates.filter(
     ({ event, name }) => event.type === envelope.type && (only === undefined || only === name),
   );
-  if (wanted.length === 0) {
+  if (selected.length === 0) {
     await refuse(context, delivery, consumer?.name ?? only, 'No consumer of this release handles the event');
   }
-  for (const each of wanted) {
+  for (const each of selected) {
     const waitMs = (delivery.history.notBefore ?? 0) - systemClock.now().getTime();
     if (waitMs > 0) await waitAgain(context, delivery, each, waitMs);
     else await handle(context, delivery, each, envelope);
@@ -281,7 +281,7 @@ const handle = async (
     const outcome = await inSpan(...span, async () => {
       const event = toReceivedEvent(envelope, data.data);
       const handled = await handleOnce(context.connection, consumer, event, log);
-      // Before the ack: after a crash in between the event is delivered again.
+      // This precedes the ack: after a crash in between, the event is delivered again.
       const erased = consumer.event.erases?.(data.data);
       if (erased !== undefined) await context.eraseDeadLetters(erased);
       return handled;
@@ -302,7 +302,7 @@ const toReceivedEvent = (envelope: Envelope, data: unknown): ReceivedEvent => ({
   data,
 });
 
-/** No delay is as long as what a provider has asked for. */
+/** Delays the event again, because no queue has a delay as long as the pause that a provider asked for. */
 const waitAgain = async (
   context: ConsumerContext,
   delivery: Delivery,
@@ -312,10 +312,10 @@ const waitAgain = async (
   const { broker, service, retryDelaysMs = RETRY_DELAYS_MS } = context;
   const route = waitFor({ namespace: broker.namespace, service, retryDelaysMs }, consumer.name, waitMs);
   const headers: Record<string, unknown> = delivery.message.properties.headers ?? {};
-  // Without those of the broker.
+  // The headers of the broker are left out.
   const own = Object.values(HEADER).filter((name) => headers[name] !== undefined);
-  const kept = Object.fromEntries(own.map((name) => [name, headers[name]]));
-  await publishCopy(context, delivery, route, kept);
+  const ownHeaders = Object.fromEntries(own.map((name) => [name, headers[name]]));
+  await publishCopy(context, delivery, route, ownHeaders);
 };
 
 const retryOrDeadLetter = async (
@@ -340,7 +340,7 @@ const retryOrDeadLetter = async (
 };
 
 /**
- * Publishes a copy to its next queue and waits for the confirm; only then may the original be acked. Repeats this until
+ * Publishes a copy to its next queue and waits for the confirm. Only then may the original be acked. Repeats this until
  * the broker confirms; rejects when the channel of the original is closed.
  */
 const publishCopy = async (
@@ -355,7 +355,7 @@ const publishCopy = async (
       .publish(exchange, routingKey, message.content, options)
       .catch(() => undefined);
     if (sent?.routed === true) return;
-    // The queue was deleted: without it this event would stay one of the prefetched messages for ever.
+    // The queue was deleted. If it were not declared again, this event would stay prefetched forever.
     if (sent !== undefined) await declareAgain(context);
     await sleep(REPUBLISH_DELAY_MS);
   }

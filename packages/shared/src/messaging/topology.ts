@@ -4,7 +4,7 @@ import type { EventDefinition } from '@fitness/proto/events/define-event.ts';
 import type { Channel } from 'amqplib';
 import { MINUTE_MS, SECOND_MS } from '../kernel/clock.ts';
 
-/** How long a failed event waits before each further try; after the last try it is dead-lettered. */
+/** How long a failed event waits before each further attempt; after the last one it is dead-lettered. */
 export const RETRY_DELAYS_MS: readonly number[] = [
   SECOND_MS,
   5 * SECOND_MS,
@@ -13,33 +13,33 @@ export const RETRY_DELAYS_MS: readonly number[] = [
   10 * MINUTE_MS,
 ];
 
-/** After this many deliveries without an ack the broker dead-letters a message: it probably crashes its consumer. */
+/** After this many deliveries without an ack, the broker dead-letters a message, which probably crashes its consumer. */
 const DELIVERY_LIMIT = 20;
-/** Listing dead letters delivers and returns each of them: this must never delete one. */
+/** Listing dead letters delivers and returns each of them, which must never delete one. */
 const UNLIMITED_DELIVERIES = 1_000_000_000;
 
 export const eventsExchangeName = (namespace: string): string => `${namespace}.events`;
 /** The queue of one consumer of a service, which is bound to the type of its event alone. */
 export const consumerQueue = (namespace: string, service: string, consumer: string): string =>
   `${formerEventsQueue(namespace, service)}.${consumer}`;
-/** The one queue of all consumers of a service, in release 1.0. It is read as long as it exists, and not declared. */
+/** The single queue for all consumers of a service in release 1.0. It is read while it exists, but not declared. */
 export const formerEventsQueue = (namespace: string, service: string): string =>
   `${namespace}.${service}.events`;
 export const deadLetterQueue = (namespace: string, service: string): string => `${namespace}.${service}.dead`;
-/** Held while dead letters are read: messages delivered to one reader are invisible to the next. */
+/** The lock for reading dead letters: messages that were delivered to one reader are invisible to the next. */
 export const deadLetterLock = (namespace: string, service: string): string =>
   `${deadLetterQueue(namespace, service)}.lock`;
 /**
- * The queue in which events wait for their next try, and the exchange that leads to it. What is published there has the name of
- * the queue of its consumer as routing key, and returns to it by this key.
+ * The queue in which events wait for their next attempt, and the exchange that leads to it. The routing key of a waiting event
+ * is the name of its consumer's queue, to which it returns.
  */
 export const waitQueue = (namespace: string, service: string, delayMs: number): string =>
   `${waitQueuePrefix(namespace, service)}${delayMs}`;
 export const waitQueuePrefix = (namespace: string, service: string): string =>
   `${namespace}.${service}.wait.`;
 /**
- * The direct exchange that leads to the queues of one service, by their names. Every queue can also be reached by the
- * default exchange, but a permission for that would be one for the queues of all services.
+ * The direct exchange that leads to the queues of one service by their names. Every queue can be reached by the
+ * default exchange, too, but a permission for that would cover the queues of all services.
  */
 export const serviceExchange = (namespace: string, service: string): string => `${namespace}.${service}`;
 /** The queue of a command, e.g. `sms.send`. */
@@ -71,7 +71,7 @@ export const declareEventsExchange = async (channel: Channel, namespace: string)
   await channel.assertExchange(eventsExchangeName(namespace), 'topic', { durable: true });
 };
 
-/** Arguments of a quorum queue whose dead letters go to `exchange`. Without a key they keep that of their publication. */
+/** Arguments of a quorum queue whose dead letters go to `exchange`. Without a key they keep their original routing key. */
 const deadLetteringTo = (
   exchange: string,
   routingKey: string | undefined,
@@ -90,7 +90,7 @@ export interface Binding {
   routingKey: string;
 }
 
-/** A durable queue, and what leads to it. */
+/** A durable queue and its bindings. */
 export interface QueueDefinition {
   name: string;
   arguments: Record<string, unknown>;
@@ -187,8 +187,8 @@ const declareQueues = async (channel: Channel, queues: readonly QueueDefinition[
 export const topologyMarkPrefix = (namespace: string): string => `${namespace}.topology.`;
 
 /**
- * An exchange without a use but its name, which is part of the provisioned topology: it exists once the consumers of these
- * events have their queues. A process may not see those of others, and an event without one would be lost for its consumer.
+ * The name of an exchange that only marks the provisioned topology: it exists once the consumers of these events have their
+ * queues. A process may not see the queues of others, and an event without a queue would be lost for its consumer.
  */
 export const topologyMark = (namespace: string, events: readonly EventDefinition[]): string => {
   const queues = consumersOf(events).map(
@@ -199,9 +199,9 @@ export const topologyMark = (namespace: string, events: readonly EventDefinition
 };
 
 /**
- * Declares the exchange and the queue of every consumer of `events`. A publisher that has done this loses no event to a
- * consumer that was never started yet. Of what is provisioned only the mark is checked, because a process may not see the
- * queues of others; it rejects with a 404 when the mark is missing.
+ * Declares the exchange and the queue of every consumer of `events`. After this, a publisher loses no event for a consumer that
+ * was never started. If the topology is provisioned, only the mark is checked, because a process may not see the queues of
+ * others. Rejects with a 404 when the mark is missing.
  */
 export const declareConsumerQueues = async (
   channel: Channel,
@@ -231,8 +231,8 @@ interface ServiceQueues {
 }
 
 /**
- * Declares the exchanges and all queues of one service. Rejects when a queue of that name exists with other arguments. What is
- * provisioned is checked only.
+ * Declares the exchanges and all queues of one service, or only checks them if they are provisioned. Rejects when a queue of
+ * that name exists with other arguments.
  */
 export const declareServiceQueues = async (
   channel: Channel,
@@ -246,7 +246,7 @@ export const declareServiceQueues = async (
   else await declareQueues(channel, queues);
 };
 
-/** Declares a queue of commands; what is provisioned is checked only. */
+/** Declares a queue of commands, or only checks it if it is provisioned. */
 export const declareCommandQueue = async (
   channel: Channel,
   namespace: string,
@@ -273,7 +273,7 @@ export const declareReplyQueue = async (
 
 /** Headers of retried and dead-lettered events, and of commands. */
 export const HEADER = {
-  /** Failed tries so far. */
+  /** Failed attempts so far. */
   attempts: 'x-attempts',
   /** The only consumer that a retried copy is for. */
   consumer: 'x-consumer',

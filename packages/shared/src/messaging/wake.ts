@@ -3,12 +3,12 @@ import type { Connection } from '../mongo/connect.ts';
 
 const listeners = new WeakMap<Connection, Set<() => void>>();
 
-/** Calls `wake` whenever events were committed on `connection`; returns how to stop. */
+/** Calls `wake` whenever events were committed on `connection`. Returns a function that stops this. */
 export const onCommittedEvents = (connection: Connection, wake: () => void): (() => void) => {
-  const known = listeners.get(connection) ?? new Set();
-  listeners.set(connection, known);
-  known.add(wake);
-  return () => known.delete(wake);
+  const wakers = listeners.get(connection) ?? new Set();
+  listeners.set(connection, wakers);
+  wakers.add(wake);
+  return () => wakers.delete(wake);
 };
 
 export const signalCommittedEvents = (connection: Connection): void => {

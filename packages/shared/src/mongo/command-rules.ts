@@ -22,7 +22,7 @@ const WRITES = [...SINGLE, ...MANY];
 
 /**
  * The `maxTimeMS` of a command of the current request; undefined outside of requests. The server then ends the command
- * itself, so that it has no effect after its request was refused. `timeoutMS` has no effect since driver 7.8.
+ * itself, and it has no effect after its request was refused. `timeoutMS` has no effect since driver 7.8.
  */
 const commandLimitMs = (): number | undefined => {
   assertInTime();
@@ -31,15 +31,15 @@ const commandLimitMs = (): number | undefined => {
   return Math.max(1, Math.floor(Math.min(COMMAND_MAX_MS, leftMs)));
 };
 
-/** The same as an option, for a command that no model sends. */
+/** The `maxTimeMS` option of the current request, for a command that no model sends. */
 export const commandLimit = (): { maxTimeMS?: number } => {
   const maxTimeMS = commandLimitMs();
   return maxTimeMS === undefined ? {} : { maxTimeMS };
 };
 
 /**
- * Whether a read finds work by itself: the relay, a sealer, a job, a consumer. What it finds may be published, sealed, refunded
- * or deleted elsewhere before anything is written here. A request only knows what was told after a majority had it.
+ * Whether a read looks for work: the relay, a sealer, a job, a consumer. Its results may be published, sealed, refunded or
+ * deleted elsewhere before anything is written here. A request only knows data that a majority had acknowledged.
  */
 const findsWork = (session: unknown): boolean => session == null && currentScope() === undefined;
 

@@ -1,24 +1,24 @@
-/** What MongoDB guarantees for the reads and writes of every connection. */
+/** Guarantees of MongoDB for the reads and writes of every connection. */
 import { SECOND_MS } from '../kernel/clock.ts';
 import { ConfigError } from '../kernel/config.ts';
 
-/** How long a write waits for a majority of the members. Then it is applied, and its outcome is unknown (ADR 45). */
+/** How long a write waits for a majority of the members. After that it is applied, but its outcome is unknown (ADR 45). */
 const WRITE_CONCERN_TIMEOUT_MS = 10 * SECOND_MS;
 
-/** What was acknowledged survives a failover, and a crash of all members. */
+/** Acknowledged writes survive a failover and a crash of all members. */
 export const WRITE_CONCERN = { w: 'majority', journal: true, wtimeoutMS: WRITE_CONCERN_TIMEOUT_MS } as const;
 
 /**
- * For reads that answer a request: the newest data of the primary. What such a read leads to is written with the concern
- * above, which is acknowledged only when the read data is on a majority as well. A majority read would be older, so that more
- * conditional writes would fail, and would change no outcome.
+ * For reads that answer a request: the newest data of the primary. A write that follows such a read has the concern above. It is
+ * acknowledged only when the read data is on a majority, too. A majority read would return older data: more conditional writes
+ * would fail, and no outcome would change.
  */
 export const READ_CONCERN = { level: 'local' } as const;
 
-/** For reads that find work: what they read may leave the process before anything is written, and must never be rolled back. */
+/** For reads that look for work. Their results may leave the process before anything is written, so they must never be rolled back. */
 export const DURABLE_READ_CONCERN = { level: 'majority' } as const;
 
-/** Options of an address → the values that it may have; an empty list: none. */
+/** Options of an address → their allowed values; an empty list: the option is not allowed. */
 const FIXED_OPTIONS: Readonly<Record<string, readonly string[]>> = {
   w: ['majority'],
   journal: ['true'],
@@ -34,7 +34,7 @@ const FIXED_OPTIONS: Readonly<Record<string, readonly string[]>> = {
   maxadaptiveretries: [],
 };
 
-/** Throws when an option of the address contradicts what every connection relies on. The address itself is not named: it is secret. */
+/** Throws when an option of the address contradicts the settings of every connection. The error omits the address, which is secret. */
 export const assertNoContradiction = (uri: string): void => {
   const query = new URLSearchParams(uri.split('?')[1] ?? '');
   for (const [name, value] of query) {

@@ -16,9 +16,9 @@ const SERVER_SELECTION_TIMEOUT_MS = 5_000;
 const PING_TIMEOUT_MS = 2_000;
 const POOL_SIZE = 50;
 /**
- * How long a connection waits for the answer to a command, so that a server that is alive and never answers ends no command of
- * an operator, no job and no start of a service later than that. Requests and transactions end earlier. Far more than the
- * longest command needs, but for the build of an index, which has no limit (`createIndex`).
+ * How long a connection waits for the answer to a command. It limits operator commands, jobs and the start of a service if a
+ * server is alive but never answers. Requests and transactions end earlier. The limit is far above the longest command, except
+ * the build of an index, which has no limit (`createIndex`).
  */
 const ANSWER_TIMEOUT_MS = 5 * MINUTE_MS;
 

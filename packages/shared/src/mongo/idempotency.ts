@@ -1,5 +1,5 @@
 /**
- * `Idempotency-Key`: per user, for 24 hours. The reply is stored in the transaction of the effect, so that a
+ * `Idempotency-Key`: per user, for 24 hours. The reply is stored in the transaction of the effect: a
  * crash leaves both or neither.
  */
 import { createHash } from 'node:crypto';
@@ -15,13 +15,13 @@ import { inTransaction, isConflictTimeout, isDuplicateKey, isOutcomeUnknown } fr
 const COLLECTION = 'idempotency_keys';
 /** Lifetime of a key and its stored reply. */
 export const TTL_MS = DAY_MS;
-/** A claim expires after this, if its process crashed. */
+/** A claim expires after this time if its process has crashed. */
 export const CLAIM_MS = 6 * SECOND_MS;
-/** How often a run renews its claim. Two thirds of the claim remain for clocks that differ and for a database that is slow. */
+/** How often a run renews its claim. Two thirds of the claim remain for clock differences and a slow database. */
 const RENEW_MS = 2 * SECOND_MS;
-/** Longer than any request may take. A run that hangs loses its key after this. */
+/** Longer than any request may take. A run that hangs loses its key after this time. */
 const LONGEST_RUN_MS = MINUTE_MS;
-/** How long a claim waits for the transaction of another run, which may be that of a dead process. */
+/** How long a claim waits for the transaction of another run, whose process may be dead. */
 const LOCK_WAIT_MS = SECOND_MS;
 
 interface Entry {
@@ -37,7 +37,7 @@ interface Entry {
 collectionPrivacy<Entry>(
   COLLECTION,
   erase('stored answers; in any case gone after 24 hours', '_id', 'user_id', 'request_hash', 'claim'),
-  erase('likewise', 'claimed_until', 'reply', 'expires_at'),
+  erase('stored answers; in any case gone after 24 hours', 'claimed_until', 'reply', 'expires_at'),
 );
 
 /** The reply that is stored under a key: a status and a JSON body. */
@@ -123,7 +123,7 @@ export interface IdempotencyOptions {
   connection: Connection;
   crossServiceCheck: CrossServiceCheck;
   clock: Clock;
-  /** For claims, which an advance of `clock` must not end. Default: `clock`. */
+  /** The clock of claims, which an advance of `clock` must not end. Default: `clock`. */
   realTime?: Clock | undefined;
   uuid: () => string;
   renewMs?: number | undefined;
@@ -142,7 +142,7 @@ export const createIdempotency = ({
   const claimEnd = (): Date => new Date(realTime.now().getTime() + CLAIM_MS);
 
   /**
-   * Whether the claim of the other run was taken over. In a transaction, which fails at a locked row after
+   * Whether the claim of the other run was taken over. This uses a transaction, which fails at a locked row after
    * {@link LOCK_WAIT_MS}: a single write would wait until the transaction of a dead process ends.
    */
   const takeOver = async (filter: Partial<Entry>, newClaim: Partial<Entry>): Promise<boolean> => {
@@ -200,13 +200,13 @@ export const createIdempotency = ({
     if (found === null) throw runningError();
     const isRunning = found.reply === null && found.claimed_until > realTime.now();
     if (found.expires_at <= now && !isRunning) {
-      // With both dates: the process of a claim that has lapsed may renew it meanwhile.
+      // The filter has both dates, because the process of an expired claim may renew it meanwhile.
       const { claim, claimed_until, expires_at } = found;
       if (await takeOver({ _id: id, claim, claimed_until, expires_at }, newClaim)) return undefined;
       throw runningError();
     }
     if (found.request_hash !== requestHash) {
-      // The check had lost the first request, and has registered this one: a repeat of the first would be refused.
+      // The check had lost the first request and has registered this one. A repeat of the first would be refused.
       await crossServiceCheck.release(id, requestHash);
       throw otherRequestError();
     }
@@ -245,7 +245,7 @@ export const createIdempotency = ({
         isStored = true;
       });
       const reply = present(result);
-      // For effects outside a transaction of this database.
+      // This stores the reply for effects outside a transaction of this database.
       await entries.updateOne(ownClaim, { $set: { reply: toStored(reply) } }).catch((error: unknown) => {
         if (!isStored) throw outcomeUnknown('the reply under an idempotency key was not stored', error);
       });
@@ -274,7 +274,7 @@ export const createIdempotency = ({
   };
 };
 
-/** In the form in which it is sent, so that a replay equals the first reply. */
+/** The reply in the form in which it is sent, so a replay equals the first reply. */
 const toStored = ({ status, body }: StoredReply): StoredReply => ({
   status,
   body: body === undefined ? null : JSON.parse(JSON.stringify(body)),

@@ -6,15 +6,15 @@ type Model = Connection['models'][string];
 type AnyModel = Pick<Model, 'collection' | 'createCollection' | 'schema'>;
 type Collection = Pick<Model['collection'], 'createIndex' | 'collectionName'>;
 
-/** Without one, the driver's: the fields and their order. */
+/** The name of an index. The default is that of the driver: the fields and their order. */
 export const indexName = (fields: IndexDefinition, name: string | undefined): string =>
   name ?? Object.entries(fields).flat().join('_');
 
 /**
- * Creates an index when a majority of the members has built it. It drops none: another release, which may run at the same time,
- * may need what this one does not know. Rejects when the name belongs to another definition (docs/adr/0014). By default the server waits for all of them, and so without
- * limit for one that is absent. The build of a large collection may take hours, so that this is the one command without a time
- * limit; the log tells of it, and the driver notices a server that is gone.
+ * Creates an index, and resolves when a majority of the members has built it. The server's default would wait without limit for
+ * an absent member. No index is dropped, because another release may run at the same time and need it. Rejects when the name
+ * belongs to another definition (docs/adr/0014). Indexing a large collection may take hours, so this is the only command without
+ * a time limit. The log reports it, and the driver notices a server that is gone.
  */
 export const createIndex = async (
   collection: Collection,
@@ -45,7 +45,7 @@ const CHANGED_INDEX = new Set([85, 86]);
 
 /**
  * Creates the collections and indexes of every model of the connection. Await it before the first write: unique indexes
- * decide races. Unlike `syncIndexes` of mongoose it only adds. Rejects when stored data prevent an index.
+ * decide races. Unlike `syncIndexes` of mongoose, it only adds indexes. Rejects when stored data prevent an index.
  */
 export const ensureIndexes = async (connection: Connection, notice?: Notice): Promise<void> => {
   for (const name of connection.modelNames()) await ensureModelIndexes(connection.model(name), notice);

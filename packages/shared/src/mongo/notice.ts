@@ -1,4 +1,4 @@
-/** What a start may wait for, for minutes or hours: the log tells of it meanwhile. */
+/** Logs that a start is waiting, which may take minutes or hours. */
 import { SECOND_MS } from '../kernel/clock.ts';
 import type { Logger } from '../kernel/log.ts';
 

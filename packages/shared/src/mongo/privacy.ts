@@ -1,5 +1,5 @@
 /**
- * What an erasure does to each stored field, declared beside its schema with a reason.
+ * Declares, beside its schema and with a reason, what an erasure does to each stored field.
  * `test/architecture/privacy.test.ts` requires a declaration for every field and compares `docs/erasure.md` with them.
  */
 import type { Schema } from 'mongoose';
@@ -42,7 +42,7 @@ export const privacy = <Document>(
   declared.set(schema, declarations);
 };
 
-/** The same for a collection without a schema. */
+/** {@link privacy} for a collection without a schema. */
 export const collectionPrivacy = <Document>(
   collection: string,
   ...declarations: readonly Declaration<PathOf<Document>>[]
@@ -50,7 +50,7 @@ export const collectionPrivacy = <Document>(
   declared.set(collection, declarations);
 };
 
-/** By schema, or by name for a collection without a schema. */
+/** The declarations of a schema, or of a collection without a schema by its name. */
 export const privacyOf = (schemaOrCollection: object | string): readonly Declaration[] | undefined =>
   declared.get(schemaOrCollection);
 
@@ -61,7 +61,7 @@ export const collectionsWithoutSchema = (): string[] =>
 /** Whether a stored field is personal: an erasure deletes its value. */
 export type IsPersonal = (path: string) => boolean;
 
-/** By the declarations of a schema. Of a nested field its own declaration counts before that of the whole. */
+/** Reads the declarations of a schema. The declaration of a nested field takes precedence over that of its parent. */
 export const personalFieldsOf = (schema: object): IsPersonal => {
   const handlings = new Map(
     (declared.get(schema) ?? []).flatMap(({ handling, paths }) => paths.map((path) => [path, handling])),
@@ -71,7 +71,7 @@ export const personalFieldsOf = (schema: object): IsPersonal => {
       const handling = handlings.get(prefix);
       if (handling !== undefined) return handling === 'erase';
     }
-    // An object that is declared by its fields.
+    // This object is declared by its fields.
     return [...handlings].some(([name, handling]) => name.startsWith(`${path}.`) && handling === 'erase');
   };
 };

@@ -1,7 +1,7 @@
 /**
  * Fixed-window counters in MongoDB, exact over any number of replicas: one document per key, changed by conditional
- * updates. The TTL index only removes them. The MongoDB store of rate-limiter-flexible is not used because it writes for
- * every refused request, and because its upserts fail under 200 concurrent calls on SecantusDB.
+ * updates. The TTL index only removes them. The MongoDB store of rate-limiter-flexible is not used: it writes for every refused
+ * request, and its upserts fail under 200 concurrent calls on SecantusDB.
  */
 import type { Connection } from 'mongoose';
 import { type Clock, SECOND_MS, systemClock } from '../kernel/clock.ts';
@@ -13,7 +13,7 @@ import { collectionPrivacy, retain } from './privacy.ts';
 import { isDuplicateKey, isWriteConflict } from './transaction.ts';
 
 const COLLECTION = 'rate_limits';
-/** With jitter, several seconds of write conflicts. */
+/** Enough for several seconds of write conflicts, with jitter. */
 const ATTEMPTS = 50;
 
 interface Window {
@@ -35,9 +35,9 @@ collectionPrivacy<Window>(
 export interface RateLimitWindows {
   /** Takes one point of the window of `key`, if one is left. Rejects when the database cannot be reached. */
   consume(limit: Pick<RateLimit, 'points' | 'windowS'>, key: string): Promise<RateLimitState>;
-  /** The state without taking a point. Rejects likewise. */
+  /** The state without taking a point. Rejects when the database cannot be reached. */
   peek(limit: Pick<RateLimit, 'points' | 'windowS'>, key: string): Promise<RateLimitState>;
-  /** Gives back a point that was taken; nothing happens when its window is over. Rejects likewise. */
+  /** Gives back a point; does nothing when its window has ended. Rejects when the database cannot be reached. */
   giveBack(key: string): Promise<void>;
 }
 
@@ -56,12 +56,12 @@ export const createRateLimitWindows = (
   /** Undefined when another process changed the window between two queries: the caller tries again. */
   const attempt = async (limit: Pick<RateLimit, 'points' | 'windowS'>, key: string) => {
     const now = clock.now();
-    const taken = await windows.findOneAndUpdate(
+    const updated = await windows.findOneAndUpdate(
       { _id: key, expire: { $gt: now }, points: { $lt: limit.points } },
       { $inc: { points: 1 } },
       { returnDocument: 'after' },
     );
-    if (taken !== null) return toState(limit, taken, now, true);
+    if (updated !== null) return toState(limit, updated, now, true);
     const current = await windows.findOne({ _id: key });
     // A spent window is only read: refused requests cause no writes.
     if (current !== null && current.expire > now) {
@@ -76,7 +76,7 @@ export const createRateLimitWindows = (
     return renewed.matchedCount === 1 ? toState(limit, fresh, now, true) : undefined;
   };
 
-  /** Until `work` has a result. */
+  /** Repeats `work` until it has a result. */
   const repeat = async <Result>(work: () => Promise<Result | undefined>): Promise<Result> => {
     for (let tries = 1; ; tries += 1) {
       try {

@@ -1,13 +1,13 @@
-/** Commands that a server has not, or does not let this user execute. */
+/** Recognizes commands that a server does not have, or that this user may not execute. */
 import { causesOf } from '../kernel/outage.ts';
 
 /**
- * Unauthorized, CommandNotFound, CommandNotSupported, and AtlasError: Atlas answers so to the commands that its smaller clusters
- * do not have, and its larger ones have no privilege to create users.
+ * Unauthorized, CommandNotFound, CommandNotSupported, and AtlasError. Atlas answers with the last one to commands that its
+ * smaller clusters do not have. Its larger clusters have no privilege to create users.
  */
 const REFUSED = new Set<unknown>([13, 59, 115, 8_000]);
 
-/** The code by which a server has refused the command, if that is why it failed. Asking again has the same answer. */
+/** The code with which a server has refused the command, if that is why it failed. A retry gets the same answer. */
 export const refusalOf = (error: unknown): number | undefined =>
   causesOf(error)
     .map(({ code }) => code)

@@ -21,7 +21,7 @@ interface SealableRecords<Entry extends SealedRecord> {
 }
 
 export interface SealerOptions<Entry extends SealedRecord> {
-  /** In the log: `the ledger`. */
+  /** The name for the log, such as `the ledger`. */
   name: string;
   seals: Seals;
   records: SealableRecords<Entry>;
@@ -31,7 +31,7 @@ export interface SealerOptions<Entry extends SealedRecord> {
 }
 
 /**
- * Makes one round: it seals everything that is stored and not sealed, and returns the number of sealed records. Safe with
+ * Makes one round: seals all stored records without a seal, and returns their number. Safe with
  * several replicas and after a crash at any step: one replica can write a seal number, and the next round completes the
  * last seal. Records that were changed are left out and logged.
  */
@@ -46,10 +46,10 @@ export const createSealer = <Entry extends SealedRecord>({
   /** Keys of records that were changed after their commit. */
   const changed = new Set<string>();
   const addChanged = (entries: readonly Entry[]): void => {
-    const found = entries.map(({ key }) => key).filter((key) => !changed.has(key));
-    if (found.length === 0) return;
-    for (const key of found) changed.add(key);
-    log.error({ entries: found }, `entries of ${name} were changed after their commit: run the audit`);
+    const newlyChanged = entries.map(({ key }) => key).filter((key) => !changed.has(key));
+    if (newlyChanged.length === 0) return;
+    for (const key of newlyChanged) changed.add(key);
+    log.error({ entries: newlyChanged }, `entries of ${name} were changed after their commit: run the audit`);
   };
   /** The newest seal known to this process. The append fails when another process has written a newer one. */
   let last: Seal | undefined;
@@ -74,7 +74,7 @@ export const createSealer = <Entry extends SealedRecord>({
     await catchUp();
     let sealed = 0;
     for (;;) {
-      // The changed ones are never sealed: however many they are, a whole batch of others is read beside them.
+      // Changed records are never sealed. The limit leaves room for a whole batch of others.
       const limit = batch + changed.size;
       const waiting = await records.unsealed(limit);
       const intact = waiting.filter((entry) => records.isIntact(entry));

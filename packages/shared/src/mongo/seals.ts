@@ -6,7 +6,7 @@ import { type Declaration, retain } from './privacy.ts';
 import { isDuplicateKey } from './transaction.ts';
 
 export interface SealDocument {
-  /** The number. */
+  /** The number of the seal. */
   _id: number;
   previous: string;
   hash: string;
@@ -40,28 +40,28 @@ export interface Seals {
   newest(from: number): Promise<Seal | undefined>;
   /** False when another process has written a seal with this number. */
   append(seal: Seal): Promise<boolean>;
-  /** Ordered by number, after `number`. */
+  /** The seals after `number`, in order. */
   after(number: number, limit: number): Promise<Seal[]>;
 }
 
-const fromDocument = (found: SealDocument): Seal => ({
-  number: found._id,
-  previous: found.previous,
-  hash: found.hash,
-  leaves: found.leaves.map(({ key, hash }) => ({ key, hash })),
-  sealedAt: found.sealed_at,
+const fromDocument = (document: SealDocument): Seal => ({
+  number: document._id,
+  previous: document.previous,
+  hash: document.hash,
+  leaves: document.leaves.map(({ key, hash }) => ({ key, hash })),
+  sealedAt: document.sealed_at,
 });
 
 /**
- * Seals per query on the way to the newest one, read by number: for a range, not every database uses the limit and may
+ * Seals per query on the way to the newest one. They are read by number: for a range, some databases ignore the limit and
  * read the whole chain.
  */
 const WINDOW = 20;
 
 export const createSeals = (seals: Model<SealDocument>): Seals => {
   const read = async (query: Record<string, unknown>, order: 1 | -1, limit: number): Promise<Seal[]> => {
-    const found = await seals.find(query).sort({ _id: order }).limit(limit).lean<SealDocument[]>();
-    return found.map(fromDocument);
+    const documents = await seals.find(query).sort({ _id: order }).limit(limit).lean<SealDocument[]>();
+    return documents.map(fromDocument);
   };
   return {
     prepare: async () => {
@@ -72,9 +72,9 @@ export const createSeals = (seals: Model<SealDocument>): Seals => {
       let newest: Seal | undefined;
       for (let next = from; ; next += WINDOW) {
         const numbers = Array.from({ length: WINDOW }, (_, index) => next + index);
-        const found = (await read({ _id: trusted({ $in: numbers }) }, 1, WINDOW)).at(-1);
-        newest = found ?? newest;
-        if (found?.number !== numbers.at(-1)) return newest;
+        const last = (await read({ _id: trusted({ $in: numbers }) }, 1, WINDOW)).at(-1);
+        newest = last ?? newest;
+        if (last?.number !== numbers.at(-1)) return newest;
       }
     },
     append: async ({ number, previous, hash, leaves, sealedAt }) => {

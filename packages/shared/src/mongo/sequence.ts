@@ -11,11 +11,11 @@ export interface Sequences {
    * leaves a gap. Calls during a query of the counter share the next query.
    */
   next(name: string): Promise<number>;
-  /** `count` consecutive numbers of the sequence `name`; otherwise as {@link Sequences.next}. */
+  /** `count` consecutive numbers of the sequence `name`; see {@link Sequences.next}. */
   take(name: string, count: number): Promise<number[]>;
   /** The largest number that any process got before the call; 0 if none did. */
   last(name: string): Promise<number>;
-  /** The next number of the sequence is larger than `number`. */
+  /** Makes the next number of the sequence larger than `number`. */
   skip(name: string, number: number): Promise<void>;
 }
 
@@ -24,7 +24,7 @@ interface SequenceDocument {
   value: number;
 }
 
-/** The numbers of the audit log have their own: the user of the operator's commands can change these and no others. */
+/** A separate collection for the audit log: the database user of operator commands can change only these numbers. */
 export const AUDIT_SEQUENCES = 'audit_sequences';
 type SequenceCollection = 'sequences' | typeof AUDIT_SEQUENCES;
 
@@ -111,7 +111,7 @@ const createReserve = (connection: Connection, collection: SequenceCollection) =
     return counter?.value;
   };
 
-  /** By an insert, which does nothing for the second of two first callers: their upserts would conflict. */
+  /** Inserts the counter. Upserts of two first callers would conflict; the second insert does nothing. */
   const create = async (name: string): Promise<void> => {
     await counters.insertOne({ _id: name, value: 0 }).catch((error: unknown) => {
       if (!isDuplicateKey(error)) throw error;

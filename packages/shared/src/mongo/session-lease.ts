@@ -1,8 +1,8 @@
 /**
- * Ends the open transactions of processes that died. The database keeps them with their locks until its transaction
- * lifetime has passed, which is a minute by default and cannot be set on every server (ADR 45). A process stores the id
- * of each session before its first transaction, and increments a number (`renewals`) while it lives. When the number has not
- * changed for ten seconds, another process ends these sessions.
+ * Ends the open transactions of processes that died. The database keeps them with their locks until the end of its transaction
+ * lifetime. This is a minute by default, and cannot be set on every server (ADR 45). A process stores the id of each session
+ * before its first transaction, and increments a number (`renewals`) while it lives. When the number has not changed for ten
+ * seconds, another process ends these sessions.
  */
 import mongoose, { type ClientSession, type Connection } from 'mongoose';
 import { MINUTE_MS, SECOND_MS } from '../kernel/clock.ts';
@@ -14,11 +14,11 @@ import { refusalOf } from './refusal.ts';
 export const SESSION_COLLECTION = 'transaction_sessions';
 const ROUND_MS = SECOND_MS;
 /**
- * Measured by each observer itself: clocks of two machines differ. Far more than a process on a busy machine stalls, and less
- * than the 30 s in which a repeat must finish the work of a dead process.
+ * Each observer measures this itself, because the clocks of two machines differ. It is far more than a process stalls on a busy
+ * machine. It is less than the 30 s in which a repeat must finish the work of a dead process.
  */
 const DEAD_AFTER_MS = 10 * SECOND_MS;
-/** After this many rounds without a check an observer measures all processes anew: it does not know what it missed. */
+/** After this many rounds without a check, an observer measures all processes anew, because it may have missed renewals. */
 const MAX_MISSED_ROUNDS = 5;
 /** The driver does not reuse a session that was idle for 30 minutes, the session timeout of the server. */
 const MAX_IDLE_MS = 40 * MINUTE_MS;
@@ -60,7 +60,7 @@ export const registerSession = async (connection: Connection, session: ClientSes
 };
 
 /**
- * Ends `session` when the database is back, after a transaction during which it was lost: the transaction may still be open
+ * Ends `session` when the database is back after it was lost during a transaction. The transaction may still be open
  * there, with its locks. The driver must not reuse the session before that, or another transaction would end with it.
  */
 export const endSessionLater = async (connection: Connection, session: ClientSession): Promise<void> => {
@@ -79,7 +79,7 @@ const endSessions = async (connection: Connection, sessions: readonly string[]):
 };
 
 /**
- * Ends sessions. Resolves with false where the server refuses that. There is nothing to repeat then: it ends their transactions
+ * Ends sessions. Resolves with false if the server refuses that. There is nothing to repeat then: it ends their transactions
  * itself, later, or when the driver starts the next one in a session.
  */
 const createEnd = (connection: Connection, log: Logger) => {
@@ -110,7 +110,7 @@ export const leaseSessions = ({
   deadAfterMs = DEAD_AFTER_MS,
 }: SessionLeaseOptions): SessionLease => {
   const owners = connection.collection<Owner>(SESSION_COLLECTION);
-  /** One write at a time, so that those of this process do not conflict. */
+  /** One write at a time, to avoid conflicts within this process. */
   const writes = createKeyedQueue();
   /** Session id → when it was last used, by `performance.now()`. */
   const lastUsed = new Map<string, number>();
@@ -181,7 +181,7 @@ export const leaseSessions = ({
   const checkOtherProcesses = async (): Promise<void> => {
     const others = (await owners.find().toArray()).filter(({ _id }) => _id !== owner);
     const now = performance.now();
-    // While the database was lost nobody could renew a lease.
+    // No process could renew its lease while the database was lost.
     if (now - checkedAt > MAX_MISSED_ROUNDS * Math.max(roundMs, ROUND_MS)) observed.clear();
     checkedAt = now;
     for (const other of others) {
@@ -193,7 +193,7 @@ export const leaseSessions = ({
     for (const id of observed.keys()) if (!others.some(({ _id }) => _id === id)) observed.delete(id);
   };
 
-  /** A step that fails is repeated in the next round; the other steps run nevertheless. */
+  /** A step that fails is repeated in the next round. The other steps still run. */
   const step = (work: () => Promise<void>): Promise<void> =>
     work().catch((error: unknown) => log.debug({ err: error }, 'a step of the session lease failed'));
 

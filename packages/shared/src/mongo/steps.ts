@@ -1,23 +1,23 @@
 /**
- * Work on more documents than one transaction may change goes in steps. MongoDB ends a transaction that takes longer than
- * `transactionLifetimeLimitSeconds`, and refuses one that does not fit its cache, at every repetition.
+ * Work on more documents than one transaction may change is done in steps. MongoDB ends a transaction that takes longer than
+ * `transactionLifetimeLimitSeconds`, and refuses one that does not fit its cache, at every attempt.
  */
 import type { ClientSession, Model } from 'mongoose';
 import { trusted } from './connect.ts';
 
-/** No transaction changes more documents. */
+/** The most documents that a transaction may change. */
 export const CHANGES_MAX = 1_000;
 
-/** Rows of one step: there is room for an event of each row, and for what the transaction writes besides. */
+/** Rows of one step. This leaves room for an event per row and for other writes of the transaction. */
 export const STEP_MAX = 400;
 
-/** What is left of the work: `more` when another step has to follow. */
+/** Whether work is left: `more` when another step must follow. */
 export type Rest = 'done' | 'more';
 
 /** Changes at most `limit` rows in one transaction and returns how many; with fewer than `limit` nothing is left. */
 export type Part = (limit: number) => Promise<number>;
 
-/** Does the parts one after the other, until they have changed as many rows together as one step may. */
+/** Runs the parts one after the other until they have changed as many rows as one step may. */
 export const oneStep = async (...parts: readonly Part[]): Promise<Rest> => {
   let left = STEP_MAX;
   for (const part of parts) {
@@ -34,10 +34,10 @@ const idsOf = async <Row>(
   filter: object,
   limit: number,
 ): Promise<Row[]> => {
-  const found = await model
+  const rows = await model
     .find(filter as never, { _id: 1 }, { limit, ...(session && { session }) })
     .lean<{ _id: never }[]>();
-  return found.map(({ _id }) => _id);
+  return rows.map(({ _id }) => _id);
 };
 
 /** Deletes at most `limit` of the documents that match; a {@link Part}. */
@@ -67,8 +67,8 @@ export const updateSome = async <Row>(
 };
 
 /**
- * Thrown inside a transaction that finds more rows than one may change. `part` changes at most `limit` of them in a
- * transaction of its own; afterwards the transaction can start again.
+ * Thrown inside a transaction that would change more rows than it may. `part` changes at most `limit` of them in a separate
+ * transaction. Afterwards the first one can start again.
  */
 export class TooManyRows extends Error {
   override name = 'TooManyRows';

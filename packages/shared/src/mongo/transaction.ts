@@ -21,8 +21,8 @@ const BACKOFF_MAX_MS = 50;
 /** See {@link conflictCeilingMs}. */
 const CONFLICT_BACKOFF_MAX_MS = 1_000;
 /**
- * The number of times that the driver sends a command by default, after the delays that the specification of the drivers gives
- * (`client-backpressure.md`): more would keep an overloaded database overloaded.
+ * How often the driver sends a command by default, with the delays of the driver specification
+ * (`client-backpressure.md`). More attempts would keep an overloaded database overloaded.
  */
 const OVERLOAD_TRIES = 3;
 const OVERLOAD_BACKOFF_MIN_MS = 50;
@@ -61,10 +61,13 @@ const attempts = new WeakMap<ClientSession, Attempt>();
  * changes inside itself, pass `session` to every query, and have no effect outside the database; {@link afterCommit} is
  * for such effects. Queries of one session must run one after the other, never with Promise.all.
  *
- * Rejects with the error of `work`, or with `unavailable` when write conflicts last until the deadline, or the deadline of
- * the request has passed before the commit, or with the error of the database when it stays overloaded; nothing is stored
- * in these cases. When it cannot be known whether a commit took effect, the commit is repeated until the deadline; then
- * it rejects with `outcome_unknown`.
+ * Rejects, with nothing stored, with:
+ * - the error of `work`;
+ * - `unavailable`, when write conflicts last until the deadline, or the request's deadline has passed before the commit;
+ * - the error of the database, when it stays overloaded.
+ *
+ * If it is unknown whether a commit took effect, the commit is repeated until the deadline. Then it rejects with
+ * `outcome_unknown`.
  */
 export const inTransaction = async <T>(
   connection: Connection,
@@ -76,7 +79,7 @@ export const inTransaction = async <T>(
   const { readConcern = 'snapshot', isEffect = true } = options;
   // Causal consistency would add a read concern to the first command of the transaction.
   const session = await connection.startSession({ causalConsistency: readConcern === 'snapshot' });
-  // Otherwise the driver would send that of the connection.
+  // Otherwise the driver would send the read concern of the connection.
   if (readConcern === 'default')
     session.clientOptions = Object.create(session.clientOptions, { readConcern: { value: undefined } });
   const settings: TransactionSettings = {
@@ -136,18 +139,18 @@ const runUntilCommitted = async <T>(
 };
 
 /**
- * The longest delay before the next attempt. It grows with the duration of an attempt: on a slow database, transactions
+ * The longest delay before the next attempt. It grows with the duration of an attempt. On a slow database, transactions
  * that conflicted would otherwise conflict again at every attempt.
  */
 const conflictCeilingMs = (attempt: number, tookMs: number): number =>
   Math.min(CONFLICT_BACKOFF_MAX_MS, Math.max(BACKOFF_MAX_MS, tookMs * attempt));
 
-/** The server may say how long its clients shall wait. */
+/** The delay after an overload. The server may say how long its clients should wait. */
 const overloadDelayMs = (overloads: number, error: unknown): number => {
-  const asked = causesOf(error).map(
+  const delays = causesOf(error).map(
     ({ errorResponse }) => (errorResponse as { baseBackoffMS?: unknown } | undefined)?.baseBackoffMS,
   );
-  const minMs = Number(asked.find((given) => Number(given) > 0) ?? OVERLOAD_BACKOFF_MIN_MS);
+  const minMs = Number(delays.find((delay) => Number(delay) > 0) ?? OVERLOAD_BACKOFF_MIN_MS);
   return jitteredDelayMs(overloads, Math.min(minMs, OVERLOAD_BACKOFF_MAX_MS), OVERLOAD_BACKOFF_MAX_MS);
 };
 
@@ -157,12 +160,11 @@ class RejectedCommit extends Error {
 }
 
 /**
- * Commits, and repeats the commit while its outcome is unknown. A repeated commit of one transaction has one effect. Only
- * two kinds of answers say that there was none: TransientTransactionError of an aborted transaction, and a rejection before
- * the execution. Every other error leaves it open, whatever its labels: the server gives none to an interrupted commit, and
- * the driver sets UnknownTransactionCommitResult only for some of those that it repeats itself. After such an error those
- * two are not trusted either: a restarted server may not know a transaction that it has stored, and the rejection is that of
- * the repeat.
+ * Commits, and repeats the commit while its outcome is unknown. A repeated commit of one transaction has one effect. Only two
+ * answers mean that there was none: TransientTransactionError of an aborted transaction, and a rejection before execution.
+ * Every other error leaves the outcome open, whatever its labels: the server gives no label to an interrupted commit, and the
+ * driver sets UnknownTransactionCommitResult only for some commits. After such an error, the two answers are not trusted
+ * either: a restarted server may not know a transaction that it has stored, and a rejection may apply only to the repeat.
  */
 const commit = async (session: ClientSession, deadline: number): Promise<void> => {
   let isUnknown = false;
@@ -189,7 +191,7 @@ const commit = async (session: ClientSession, deadline: number): Promise<void> =
   }
 };
 
-/** The driver did not send the commit: the session was used wrongly. A closed client breaks off what it has sent. */
+/** The driver did not send the commit, because the session was misused. A closed client interrupts commands that it has sent. */
 const isDriverRefusal = (error: unknown): boolean =>
   (error instanceof mongoose.mongo.MongoAPIError &&
     !(error instanceof mongoose.mongo.MongoClientClosedError)) ||

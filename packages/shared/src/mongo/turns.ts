@@ -1,7 +1,7 @@
 /**
- * Due rows for one round of a job. Users take turns, so that the many rows of one delay no other user: first the row of each
- * user that is due the longest, then the second ones. Users follow in the order of their ids, after the one that the round
- * before has ended with, so that more users than a round has places for are served in rounds, too.
+ * Due rows for one round of a job. Users take turns, so many rows of one user do not delay the others. First comes the row of
+ * each user that has been due the longest, then the second ones. Users follow in the order of their ids, starting after the
+ * last user of the previous round. This serves all users over several rounds, even if one round has no place for all.
  */
 import type { Model } from 'mongoose';
 import { trusted } from './connect.ts';
@@ -16,7 +16,7 @@ interface Queue {
 /** At most `limit` rows that are due at `now` and match `match`. */
 type Take<Row> = (now: Date, limit: number, match?: Record<string, unknown>) => Promise<Row[]>;
 
-/** The ids of the rows. Where the last round has ended is kept in memory: one for each process and queue. */
+/** Takes the ids of rows. The end of the last round is kept in memory, separately for each process and queue. */
 export const createIdTurns = <Document extends { _id: unknown }>(
   model: Model<Document>,
   { due, user }: Queue,
@@ -39,7 +39,7 @@ export const createIdTurns = <Document extends { _id: unknown }>(
   };
 };
 
-/** The rows themselves, as `fromDocument` reads them. */
+/** Takes the rows, converted by `fromDocument`. */
 export const createTurns = <Document extends { _id: unknown }, Row>(
   model: Model<Document>,
   queue: Queue,

@@ -32,7 +32,7 @@ const registerUpgrades = (connection: Connection): Model<UpgradeDocument> =>
   connection.models.Upgrade ?? connection.model<UpgradeDocument>('Upgrade', upgradeSchema);
 
 /**
- * Runs the `upgrades` that are not recorded in this database, in order. The log tells of one that takes long. Rejects with the
+ * Runs the `upgrades` that are not recorded in this database, in order. The log reports one that takes long. Rejects with the
  * error of an upgrade.
  */
 export const upgradeData = async (
@@ -41,8 +41,8 @@ export const upgradeData = async (
 ): Promise<void> => {
   if (upgrades.length === 0) return;
   const model = registerUpgrades(connection);
-  const known = await model.find().lean<UpgradeDocument[]>();
-  const done = new Set(known.map(({ _id }) => _id));
+  const recorded = await model.find().lean<UpgradeDocument[]>();
+  const done = new Set(recorded.map(({ _id }) => _id));
   for (const { name, run } of upgrades.filter((upgrade) => !done.has(upgrade.name))) {
     const changed = await withNotice(
       notice,

@@ -1,9 +1,9 @@
-/** How many rows of a collection wait, and since when. Their filter must have an index. */
+/** The number of waiting rows of a collection and the age of the oldest. The filter must have an index. */
 import type { Model } from 'mongoose';
 
 export interface Waiting {
   count: number;
-  /** When the oldest one was made (`created_at`); null without one. */
+  /** When the oldest row was created (`created_at`); null without rows. */
   oldest: Date | null;
 }
 

@@ -35,7 +35,7 @@ export const addPageAssets = (app: FastifyInstance): void => {
       reply
         .headers({
           'cache-control': 'public, max-age=86400',
-          // Of an SVG that somebody opens as a document.
+          // The policy for an SVG that is opened as a document.
           'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
           'x-content-type-options': 'nosniff',
         })

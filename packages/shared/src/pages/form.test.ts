@@ -10,11 +10,11 @@ const PASSWORD = {
 } as const;
 
 describe('the inputs of a form', () => {
-  test('have no focus and no refusal while nothing was refused', () => {
+  test('inputs have no focus and no refusal while nothing was refused', () => {
     expect(inputsOf([LOGIN, { ...PASSWORD, refused: [] }]).toString()).not.toMatch(/autofocus|aria-|problem/);
   });
 
-  test('name their refusals, and only the first refused one has the focus', () => {
+  test('inputs name their refusals, and only the first refused one has the focus', () => {
     const refused = [
       LOGIN,
       { ...PASSWORD, refused: ['Wrong.', 'Short.'] },
@@ -30,7 +30,7 @@ describe('the inputs of a form', () => {
     expect(state('code')).toBe(' id="code-refused" aria-invalid="true" aria-describedby="code-problem"');
   });
 
-  test('group a refused input with its label and its reason, which stands between them', () => {
+  test('a refused input is grouped with its label and the reason between them', () => {
     const [, group = ''] =
       /<div class="refused">(.*?)<\/div>/s.exec(
         inputsOf([LOGIN, { ...PASSWORD, refused: ['Wrong.'] }]).toString(),
@@ -42,7 +42,7 @@ describe('the inputs of a form', () => {
     ]);
   });
 
-  test('never repeat markup as markup', () => {
+  test('inputs never repeat markup as markup', () => {
     const markup = '"><b>';
     expect(inputsOf([{ ...LOGIN, value: markup, refused: [markup] }]).toString()).not.toContain(markup);
   });

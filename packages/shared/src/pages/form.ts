@@ -1,6 +1,6 @@
 /**
- * What people type into the form of a page, and why it was refused. The refusal has the focus when the page opens, so that it
- * is in view on a phone and is read out, without a script.
+ * Inputs of a page's form, and the reasons why they were refused. The refused input has the focus when the page opens. Without a
+ * script, it is then in view on a phone and read out.
  */
 import { type Html, html } from './html.ts';
 

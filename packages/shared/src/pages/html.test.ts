@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { html } from './html.ts';
 
 describe('html', () => {
-  test('escapes every value, also in attributes and in lists', () => {
+  test('html escapes every value, including those in attributes and lists', () => {
     const name = `<img src="x" onerror='y'>&`;
     const escaped = '&lt;img src=&quot;x&quot; onerror=&#39;y&#39;&gt;&amp;';
     expect(html`<p title="${name}">${[name, [name]]}</p>`.toString()).toBe(
@@ -10,17 +10,17 @@ describe('html', () => {
     );
   });
 
-  test('takes over what it has made itself, once', () => {
+  test('html does not escape its own results again', () => {
     const item = html`<li>${'<b>'}</li>`;
     expect(html`<ul>${[item, item]}</ul>`.toString()).toBe('<ul><li>&lt;b&gt;</li><li>&lt;b&gt;</li></ul>');
   });
 
-  test('escapes an object that only looks like its own', () => {
+  test('html escapes an object that only looks like its result', () => {
     const forged = JSON.parse('{"text":"<script>"}');
     expect(() => html`${forged}`.toString()).toThrow();
   });
 
-  test('writes numbers, and nothing for false, null and undefined', () => {
+  test('html writes numbers, and nothing for false, null and undefined', () => {
     expect(html`${0}|${false}|${null}|${undefined}`.toString()).toBe('0|||');
   });
 });

@@ -3,13 +3,13 @@ import { negotiateLocale } from '../kernel/i18n/negotiate.ts';
 import { isLocale, LOCALES, type Locale, translate } from '../kernel/i18n/translate.ts';
 import { type Html, html } from './html.ts';
 
-interface Asking {
+interface PageRequest {
   query: unknown;
   headers: { 'accept-language'?: string | undefined };
 }
 
 /** `?lang=` has priority over the languages of the browser. */
-export const localeOfPage = ({ query, headers }: Asking): Locale => {
+export const localeOfPage = ({ query, headers }: PageRequest): Locale => {
   const { lang } = (query ?? {}) as { lang?: unknown };
   return typeof lang === 'string' && isLocale(lang) ? lang : negotiateLocale(headers['accept-language']);
 };

@@ -14,7 +14,7 @@ export interface Page {
 
 export interface PageOptions {
   locale: Locale;
-  /** 200 unless told. */
+  /** Default: 200. */
   status?: number | undefined;
   title: string;
   /** Beside the heading, for example links to other languages. */

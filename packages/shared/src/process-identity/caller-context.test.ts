@@ -55,14 +55,14 @@ test.each([
     `a user with a token of kind ${tokenKind}`,
     { ...user, tokenKind },
   ]),
-])('%s is known again as signed, with the process that signed', (_who, caller) => {
+])('%s is verified unchanged, with the process that signed', (_who, caller) => {
   const { signerOf, wallet } = setUp();
   for (const from of PROCESSES)
     expect(wallet.verify(signerOf(from).sign('wallet', caller))).toEqual({ from, caller });
 });
 
-describe('a context is used again', () => {
-  test('for the same caller and audience, for three seconds', () => {
+describe('reuse of a context', () => {
+  test('a context is reused for the same caller and audience for three seconds', () => {
     const { clock, gateway } = setUp();
     for (const caller of [GUEST, user]) {
       const first = gateway.sign('wallet', caller);
@@ -73,7 +73,7 @@ describe('a context is used again', () => {
     }
   });
 
-  test('for no other caller or audience', () => {
+  test('a context is not reused for another caller or audience', () => {
     const { gateway, signerOf } = setUp();
     const others: Caller[] = [
       GUEST,
@@ -94,7 +94,7 @@ describe('a context is used again', () => {
     }
   });
 
-  test('not after the process has got another key', () => {
+  test('a context is not reused after the process has another key', () => {
     const { clock } = setUp();
     let id = 'first';
     const keys = { ...keysOf('gateway'), own: () => ({ id, key: pairOf('gateway').privateKey }) };
@@ -106,25 +106,28 @@ describe('a context is used again', () => {
   });
 });
 
-describe('a context is refused', () => {
-  test('when it is missing or is no token at all', () => {
+describe('refused contexts', () => {
+  test('a missing or malformed context is refused', () => {
     const { wallet } = setUp();
     for (const token of [undefined, '', 'x', 'a.b.c', '..', `${'a'.repeat(10_000)}.b.c`])
       expect(wallet.verify(token)).toBeUndefined();
   });
 
-  test.each([GUEST, user])('when it is ten seconds old, also when it was verified before (%j)', (caller) => {
-    const { clock, gateway, wallet } = setUp();
-    const token = gateway.sign('wallet', caller);
-    clock.advance((CONTEXT_LIFETIME_S - 1) * SECOND_MS);
-    expect(wallet.verify(token)).toEqual({ from: 'gateway', caller });
-    clock.advance(SECOND_MS);
-    expect(CONTEXT_LIFETIME_S).toBe(10);
-    // The calling process was late: a 401 would sign the user out.
-    expect(() => wallet.verify(token)).toThrow(expect.objectContaining({ kind: 'unavailable' }));
-  });
+  test.each([GUEST, user])(
+    'a context that is ten seconds old is refused, even if it was verified before (%j)',
+    (caller) => {
+      const { clock, gateway, wallet } = setUp();
+      const token = gateway.sign('wallet', caller);
+      clock.advance((CONTEXT_LIFETIME_S - 1) * SECOND_MS);
+      expect(wallet.verify(token)).toEqual({ from: 'gateway', caller });
+      clock.advance(SECOND_MS);
+      expect(CONTEXT_LIFETIME_S).toBe(10);
+      // The calling process was late: a 401 would sign the user out.
+      expect(() => wallet.verify(token)).toThrow(expect.objectContaining({ kind: 'unavailable' }));
+    },
+  );
 
-  test('when it is meant for another process', () => {
+  test('a context for another process is refused', () => {
     const { gateway, signerOf } = setUp();
     const token = gateway.sign('wallet', user);
     for (const audience of PROCESSES)
@@ -134,7 +137,7 @@ describe('a context is refused', () => {
       ]);
   });
 
-  test('when another key signed it, also when it has expired', () => {
+  test('a context signed with another key is refused, even if it has expired', () => {
     const { clock, wallet, signerOf } = setUp();
     const forged = signerOf('gateway', newPairs()).sign('wallet', user);
     expect(wallet.verify(forged)).toBeUndefined();
@@ -152,7 +155,7 @@ describe('a context is refused', () => {
   };
   const ofGateway = { iss: 'gateway', aud: 'wallet' };
 
-  test('when a process signs in the name of another', () => {
+  test('a context signed in the name of another process is refused', () => {
     const { wallet } = setUp();
     expect(wallet.verify(signed(ofGateway))).toEqual({ from: 'gateway', caller: GUEST });
     for (const process of PROCESSES.filter((each) => each !== 'gateway'))
@@ -161,7 +164,7 @@ describe('a context is refused', () => {
     expect(wallet.verify(signed(nameless))).toBeUndefined();
   });
 
-  test('when its issuer gave it a longer life', () => {
+  test('a context whose issuer gave it a longer life is refused', () => {
     const { clock, wallet } = setUp();
     const now = clock.now().getTime() / SECOND_MS;
     // The clocks of two machines may differ by five seconds.
@@ -171,7 +174,7 @@ describe('a context is refused', () => {
     expect(wallet.verify(signed({ ...ofGateway, exp: undefined }))).toBeUndefined();
   });
 
-  test('when any part of it was changed', () => {
+  test('a context with any changed part is refused', () => {
     const { gateway, wallet } = setUp();
     const [header, payload, signature] = gateway.sign('wallet', user).split('.');
     const claims = decode(payload);
@@ -186,7 +189,7 @@ describe('a context is refused', () => {
     expect(wallet.verify(`${other}.${payload}.${signature}`)).toBeUndefined();
   });
 
-  test('with the algorithm `none` or another algorithm', () => {
+  test('a context with the algorithm `none` or another algorithm is refused', () => {
     const { gateway, wallet } = setUp();
     const [header, payload, signature] = gateway.sign('wallet', user).split('.');
     for (const alg of ['none', 'None', 'NONE', 'HS256', 'ES256']) {
@@ -194,7 +197,7 @@ describe('a context is refused', () => {
       for (const end of ['', signature])
         expect(wallet.verify(`${changed}.${payload}.${end}`)).toBeUndefined();
     }
-    // The public key as the key of an HMAC.
+    // The public key is used as the key of an HMAC.
     const { publicKey } = pairOf('gateway');
     const content = `${encode({ ...decode(header), alg: 'HS256' })}.${payload}`;
     for (const secret of [
@@ -208,24 +211,24 @@ describe('a context is refused', () => {
     }
   });
 
-  test('with an unknown key id', () => {
+  test('a context with an unknown key id is refused', () => {
     const { gateway, wallet } = setUp();
     const [header, payload, signature] = gateway.sign('wallet', user).split('.');
     const withId = (kid: unknown) => () =>
       wallet.verify(`${encode({ ...decode(header), kid })}.${payload}.${signature}`);
     for (const kid of [undefined, 7, null]) expect(withId(kid)()).toBeUndefined();
-    // It may be one that has not arrived here yet: a 401 would sign the user out.
+    // The key may not have arrived here yet: a 401 would sign the user out.
     for (const kid of ['', 'unknown', '__proto__'])
       expect(withId(kid)).toThrow(expect.objectContaining({ kind: 'unavailable' }));
   });
 
-  test('with other claims', () => {
+  test('a context with other claims is refused', () => {
     const { wallet } = setUp();
     expect(wallet.verify(signed({ ...ofGateway, sub: 'seven' }))).toBeUndefined();
     const complete = { ...ofGateway, sub: '7', permissions: [], token_id: 't', token_kind: 'restricted' };
     expect(wallet.verify(signed(complete))).toMatchObject({ caller: { tokenKind: 'restricted' } });
     expect(wallet.verify(signed({ ...complete, token_kind: 'root' }))).toBeUndefined();
-    // A caller whose token is not known to be restricted must not count as a session.
+    // A caller without token data must not be treated as a session.
     for (const missing of ['token_kind', 'permissions', 'token_id'])
       expect([missing, wallet.verify(signed({ ...complete, [missing]: undefined }))]).toEqual([
         missing,

@@ -20,13 +20,13 @@ export interface InternalContext {
 /** HTTP header and gRPC metadata key of the signed context. */
 export const CALLER_HEADER = 'x-caller-context';
 export const CONTEXT_LIFETIME_S = 10;
-/** Tolerance for clocks of two machines that differ. */
+/** Tolerance for clock differences between two machines. */
 const CLOCK_DIFFERENCE_S = 5;
-/** A context is used again for the same caller and audience for so long: signing costs more than a look-up. */
+/** How long a context is reused for the same caller and audience. Signing costs more than a look-up. */
 const REUSE_S = 3;
-/** Limit of the contexts that are kept, of signed and of verified ones each. */
+/** Maximum number of cached contexts, separately for signed and verified ones. */
 const MAX_KEPT = 5_000;
-/** Far more than one with all permissions has. */
+/** Far longer than a context with all permissions. */
 const MAX_LENGTH = 8_192;
 
 const headerSchema = z.object({ alg: z.literal('EdDSA'), kid: z.string() });
@@ -48,13 +48,13 @@ const claimsSchema = z.union([
 type Claims = z.output<typeof claimsSchema>;
 
 export interface CallerSigner {
-  /** The process in whose name contexts are signed, and the audience of those that are accepted. */
+  /** The process that signs contexts, and the audience of the accepted ones. */
   process: ProcessName;
   sign(audience: ProcessName, caller: Caller): string;
   /**
-   * Undefined for a context that is missing, invalid or meant for another process. Throws 503 for one that is valid but
-   * expired, because the calling process was late, and for one of an unknown key, because a new key may arrive here later
-   * than its owner signs with it. A 401 would tell the user that their own token is invalid, which it need not be.
+   * Undefined for a context that is missing, invalid or meant for another process. Throws 503 for a valid but expired context,
+   * because the calling process was late. Throws 503 for an unknown key, too: its owner may sign with a new key before it
+   * arrives here. A 401 would wrongly tell the user that their token is invalid.
    */
   verify(context: string | undefined): InternalContext | undefined;
 }
@@ -93,9 +93,9 @@ export const createCallerSigner = ({ keys, clock }: CallerSignerOptions): Caller
       const now = seconds();
       const key = keys.own();
       const name = nameOf(audience, caller);
-      const known = signed.get(name);
-      if (known?.keyId === key.id && now >= known.issuedAt && now < known.issuedAt + REUSE_S) {
-        return known.context;
+      const cached = signed.get(name);
+      if (cached?.keyId === key.id && now >= cached.issuedAt && now < cached.issuedAt + REUSE_S) {
+        return cached.context;
       }
       const times = { iat: now, exp: now + CONTEXT_LIFETIME_S };
       const claims = { iss: keys.process, aud: audience, ...times, ...claimsOf(caller) };
@@ -106,8 +106,8 @@ export const createCallerSigner = ({ keys, clock }: CallerSignerOptions): Caller
     },
     verify: (text) => {
       if (text === undefined || text.length > MAX_LENGTH) return undefined;
-      const known = verified.get(text);
-      if (known !== undefined && seconds() < known.expiresAt) return known.context;
+      const cached = verified.get(text);
+      if (cached !== undefined && seconds() < cached.expiresAt) return cached.context;
       const claims = read(text);
       if (claims === undefined) return undefined;
       if (seconds() >= claims.exp) throw unavailable('the caller context has expired');
@@ -120,7 +120,7 @@ export const createCallerSigner = ({ keys, clock }: CallerSignerOptions): Caller
 
 const encode = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
 
-/** Undefined for what is no JSON. */
+/** Undefined for a part that is not JSON. */
 const decode = (part: string): unknown => {
   try {
     return JSON.parse(Buffer.from(part, 'base64url').toString('utf8'));
@@ -129,7 +129,7 @@ const decode = (part: string): unknown => {
   }
 };
 
-/** Forgets everything when it is full: an entry lives for seconds. */
+/** A map that is cleared when it is full. An entry lives only for seconds. */
 const createBoundedMap = <Value>() => {
   const map = new Map<string, Value>();
   return {
@@ -144,13 +144,13 @@ const createBoundedMap = <Value>() => {
 /** Contexts by caller object, which the gateway and services use for seconds. */
 const names = new WeakMap<Caller, Partial<Record<ProcessName, string>>>();
 
-/** Equal for two contexts that say the same. */
+/** A name that is equal for two contexts with the same content. */
 const nameOf = (audience: ProcessName, caller: Caller): string => {
   if (caller.kind === 'guest') return audience;
-  const known = names.get(caller) ?? {};
-  names.set(caller, known);
-  known[audience] ??= JSON.stringify([audience, claimsOf(caller)]);
-  return known[audience];
+  const cached = names.get(caller) ?? {};
+  names.set(caller, cached);
+  cached[audience] ??= JSON.stringify([audience, claimsOf(caller)]);
+  return cached[audience];
 };
 
 const claimsOf = (caller: Caller): object =>

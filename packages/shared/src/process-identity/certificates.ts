@@ -26,9 +26,9 @@ import { TLS_FILES } from './process-tls.ts';
 const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
 const AUTHORITY_DAYS = 3_650;
 const CERTIFICATE_DAYS = 365;
-/** A certificate that ends sooner is made again. */
+/** A certificate that expires sooner is renewed. */
 const RENEW_DAYS = 120;
-/** For clocks that differ. */
+/** Backdating of certificates, for clock differences. */
 const EARLIER_MS = DAY_MS;
 
 interface Authority {
@@ -41,7 +41,7 @@ interface Authority {
 export const tlsDirectory = (directory: string, process: ProcessName): string =>
   join(directory, 'private', process);
 
-/** Makes the certificates that are missing or end soon. Returns the processes that have got a new one. */
+/** Makes the certificates that are missing or expire soon. Returns the processes with a new one. */
 export const createMissingCertificates = async (
   directory: string,
   now = systemClock.now(),
@@ -80,7 +80,7 @@ const createAuthority = async (files: { certificate: string; key: string }, now:
     ],
   });
   write(files.key, await exportKey(keys.privateKey));
-  // Last: its presence says that the authority is complete.
+  // This is written last: its presence means that the authority is complete.
   write(files.certificate, certificate.toString('pem'));
 };
 

@@ -32,15 +32,15 @@ const filesOf = (directory: string, process: ProcessName) => {
   };
 };
 
-/** Makes the keys that are missing. Returns the processes that have got a new one. */
+/** Makes the missing keys. Returns the processes with a new one. */
 export const createMissingKeys = (directory: string): ProcessName[] =>
   PROCESSES.filter((process) => {
     const { current, published } = filesOf(directory, process);
     const isNew = !existsSync(current);
     const key = isNew ? generateKey() : readPrivateKey(current);
     if (isNew) writeSecret(current, key);
-    const known = existsSync(published) ? readPublicKeys(published) : [];
-    if (!known.some((other) => keyIdOf(other) === keyIdOf(key))) publish(published, [key]);
+    const existingKeys = existsSync(published) ? readPublicKeys(published) : [];
+    if (!existingKeys.some((other) => keyIdOf(other) === keyIdOf(key))) publish(published, [key]);
     return isNew;
   });
 
@@ -57,10 +57,10 @@ export const switchKey = (directory: string, process: ProcessName): void => {
   if (existsSync(next)) renameSync(next, current);
 };
 
-/** Last step, when nothing that was signed with the old key is valid any more: it is refused. */
+/** Last step, when no signature of the old key is valid any more: the old key is refused. */
 export const finishRotation = (directory: string, process: ProcessName): void => {
   const { current, next, published } = filesOf(directory, process);
-  // Published by a rotation that was begun again after its second step.
+  // This file exists if a rotation was begun again after its second step.
   rmSync(next, { force: true });
   publish(published, [readPrivateKey(current)]);
 };
@@ -91,7 +91,7 @@ const writeSecret = (file: string, key: PrivateKey): void => {
   replace(file, key, 0o600);
 };
 
-/** No process reads half of a file. */
+/** Replaces a file atomically: no process reads half of it. */
 const replace = (file: string, content: object, mode: number): void => {
   const unfinished = `${file}.new`;
   writeFileSync(unfinished, `${JSON.stringify(content, null, 2)}\n`, { mode });

@@ -18,7 +18,7 @@ import { CONTEXT_LIFETIME_S } from './caller-context.ts';
 import { beginRotation, createMissingKeys, finishRotation, switchKey } from './key-files.ts';
 import { PUBLIC_KEYS_CHECK_MS } from './process-keys.ts';
 
-/** For the reading of files, and for clocks that differ. */
+/** A margin for the reading of files and for clock differences. */
 const MARGIN_MS = 5 * SECOND_MS;
 
 const [command = '', directory = '', name = ''] = process.argv.slice(2);

@@ -6,7 +6,7 @@ import { openProcessKeys } from './process-keys.ts';
 
 /**
  * Signs in the name of `process`, and accepts what other processes have signed for it. Throws ConfigError without its keys.
- * The system clock: contexts of other processes are judged by it too.
+ * Contexts are dated by the system clock, as those of all other processes are.
  */
 export const openCallerSigner = (
   process: ProcessName,

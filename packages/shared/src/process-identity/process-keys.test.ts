@@ -43,7 +43,7 @@ describe('the files', () => {
     expect(ids.map((id) => keys.find(id)?.owner)).toEqual([...PROCESSES]);
   });
 
-  test('private ones are readable by their owner only, and contain what public ones do not', () => {
+  test('private key files are readable by their owner only, and public ones have no private part', () => {
     for (const process of PROCESSES) {
       expect(statSync(privateFile(process)).mode & 0o077).toBe(0);
       const { d } = JSON.parse(readFileSync(privateFile(process), 'utf8'));
@@ -52,7 +52,7 @@ describe('the files', () => {
     }
   });
 
-  test('keys that exist are kept; a public key that is missing is written again', () => {
+  test('existing keys are kept, and a missing public key is written again', () => {
     const before = readFileSync(privateFile('wallet'), 'utf8');
     rmSync(publicFile('wallet'));
     rmSync(privateFile('gyms'));
@@ -65,7 +65,7 @@ describe('the files', () => {
   });
 });
 
-describe('a process does not start', () => {
+describe('a start with invalid keys', () => {
   const refusalOf = (process: ProcessName): string => {
     try {
       open(process);
@@ -81,7 +81,7 @@ describe('a process does not start', () => {
     ['is no JSON', (file: string) => writeFileSync(file, 'swordfish'), /is no JSON/],
     ['is something else', (file: string) => writeFileSync(file, '{"k":"swordfish"}'), /json: \w/],
   ])(
-    'when a key file %s; its variable and its path are named, its content is not',
+    'a process does not start when a key file %s; the error names its variable and path only',
     (_how, spoil, expected) => {
       spoil(privateFile('wallet'));
       expect(refusalOf('wallet')).toMatch(/^Wrong configuration: PRIVATE_KEY_DIRECTORY: .*wallet\/key\.json/);
@@ -92,17 +92,17 @@ describe('a process does not start', () => {
     },
   );
 
-  test('with the key of another process', () => {
+  test('a process does not start with the key of another process', () => {
     writeFileSync(privateFile('content'), readFileSync(privateFile('wallet')));
     expect(refusalOf('content')).toMatch(/PRIVATE_KEY_DIRECTORY: .* not among the public keys of content/);
   });
 
-  test('when a private key lies among the public ones', () => {
+  test('a process does not start with a private key among the public ones', () => {
     writeFileSync(publicFile('gyms'), `{"keys":[${readFileSync(privateFile('gyms'), 'utf8')}]}`);
     expect(refusalOf('wallet')).toMatch(/PUBLIC_KEYS_DIRECTORY: .*gyms\.json: keys\.0\.d is a private key/);
   });
 
-  test('with three public keys of one process', () => {
+  test('a process does not start with three public keys of one process', () => {
     const sets = (['gyms', 'media', 'wallet'] as const).map(
       (process) => JSON.parse(readFileSync(publicFile(process), 'utf8')).keys[0],
     );
@@ -112,7 +112,7 @@ describe('a process does not start', () => {
 });
 
 describe('a rotation', () => {
-  test('is noticed by running processes: both keys are valid until its last step', () => {
+  test('running processes notice a rotation, and both keys are valid until its last step', () => {
     const content = openAt('content');
     const wallet = openAt('wallet');
     const old = content.keys.own().id;
@@ -123,7 +123,7 @@ describe('a rotation', () => {
     content.time.ms += 1_000;
     const next = content.keys.own().id;
     expect(next).not.toBe(old);
-    // At once: the id is unknown.
+    // An unknown id is looked up at once.
     expect(wallet.keys.find(next)?.owner).toBe('content');
     expect(wallet.keys.find(old)?.owner).toBe('content');
     finishRotation(directory, 'content');
@@ -133,7 +133,7 @@ describe('a rotation', () => {
     expect([content.problems, wallet.problems]).toEqual([[], []]);
   });
 
-  test('whose steps are repeated ends the same', () => {
+  test('a rotation whose steps are repeated has the same result', () => {
     const { keys } = open('content');
     const old = keys.own().id;
     for (const step of [beginRotation, switchKey, finishRotation]) {
@@ -162,7 +162,7 @@ describe('a rotation', () => {
   });
 });
 
-test('unknown key ids cost a few reads, and then one in a second, however many there are', () => {
+test('any number of unknown key ids cost a few reads, and then one per second', () => {
   const { keys, problems, time } = openAt('wallet');
   // Each read of the public keys reports this file.
   rmSync(publicFile('media'));
@@ -177,7 +177,7 @@ test('unknown key ids cost a few reads, and then one in a second, however many t
   expect(flood(2_000)).toBe(1);
   time.ms += 3_000;
   expect(flood(2_000)).toBe(3);
-  // Known ones cost none.
+  // Known ids cost no reads.
   const before = problems.length;
   for (let i = 0; i < 100; i += 1) expect(keys.find(keys.own().id)?.owner).toBe('wallet');
   expect(problems.length).toBe(before);

@@ -1,6 +1,6 @@
 /**
- * The Ed25519 keys by which processes know each other (docs/adr/0053). A process holds its own private key and the public
- * keys of all. The files are read again while it runs, so that a rotation needs no restart.
+ * The Ed25519 keys by which processes identify each other (docs/adr/0053). A process holds its private key and the public
+ * keys of all processes. The files are read again while it runs, so a rotation needs no restart.
  */
 import { createHash, createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -14,15 +14,15 @@ export const PRIVATE_KEY_FILE = 'key.json';
 /** In `PUBLIC_KEYS_DIRECTORY`: a JWK set (RFC 7517). */
 export const publicKeysFile = (process: ProcessName): string => `${process}.json`;
 
-/** The old one and the new one during a rotation. */
+/** During a rotation there are two: the old key and the new one. */
 const MAX_PUBLIC_KEYS = 2;
 /** How soon a new private key is used. */
 const OWN_KEY_CHECK_MS = 1_000;
 /** How soon a public key that was removed is refused. */
 export const PUBLIC_KEYS_CHECK_MS = 10_000;
 /**
- * An unknown key id makes the public keys be read at once, so often in a row, and then once a second: anybody who reaches the
- * port can send one.
+ * An unknown key id causes an immediate read of the public keys: this many times in a row, then once a second. The limit exists
+ * because anybody who reaches the port can send such an id.
  */
 export const UNKNOWN_ID_READS = 5;
 
@@ -60,7 +60,7 @@ interface ProcessKeysOptions {
   privateDirectory: string;
   /** `PUBLIC_KEYS_DIRECTORY` */
   publicDirectory: string;
-  /** A file cannot be read any more; the keys that were read from it before stay in use. */
+  /** Called when a file can no longer be read. The keys that were read from it before stay in use. */
   onProblem: (problem: Error) => void;
   /** For tests. */
   publicKeysCheckMs?: number;
@@ -68,11 +68,11 @@ interface ProcessKeysOptions {
   now?: () => number;
 }
 
-/** RFC 7638: the same for the private and the public key, so that no file has to name it. */
+/** The key id (RFC 7638). It is the same for the private and the public key, so no file has to name it. */
 export const keyIdOf = ({ crv, kty, x }: { crv: string; kty: string; x: string }): string =>
   createHash('sha256').update(JSON.stringify({ crv, kty, x })).digest('base64url');
 
-/** Throws ConfigError, naming the variable, when a key is missing or the own key is not among the public ones. */
+/** Throws ConfigError, naming the variable, when a key is missing or this process's key is not among the public ones. */
 export const openProcessKeys = (options: ProcessKeysOptions): ProcessKeys => {
   const { process, privateDirectory, publicDirectory, onProblem } = options;
   const { publicKeysCheckMs = PUBLIC_KEYS_CHECK_MS, now = () => performance.now() } = options;
@@ -124,7 +124,7 @@ export const openProcessKeys = (options: ProcessKeysOptions): ProcessKeys => {
   };
 };
 
-/** By owner and id. */
+/** Public keys by owner and id. */
 type PublicKeys = ReadonlyMap<ProcessName, ReadonlyMap<string, KeyObject>>;
 
 const throwIt = (problem: Error): never => {
@@ -139,7 +139,7 @@ const configured = <T>(variable: string, read: () => T): T => {
   }
 };
 
-/** `capacity` at once, one more each second. */
+/** A budget of `capacity`, which is refilled by one each second. */
 const createBudget = (capacity: number, now: () => number): { take(): boolean } => {
   let left = capacity;
   let countedAt = now();
@@ -191,7 +191,7 @@ const readPrivateKey = (file: string): SigningKey => {
   };
 };
 
-/** The messages name the file, and nothing that it contains. */
+/** Reads a file. Error messages name the file but contain nothing of its content. */
 const readJson = <Schema extends z.ZodType>(file: string, schema: Schema): z.output<Schema> => {
   let value: unknown;
   try {

@@ -1,6 +1,6 @@
 /**
- * Mutual TLS between the processes (docs/adr/0053). Both sides have a certificate of the product's own authority, with the name
- * of the process as its DNS name, whatever the address is under which the process is reached.
+ * Mutual TLS between the processes (docs/adr/0053). Both sides have a certificate from the product's authority. Its DNS name is
+ * the name of the process, whatever address the process is reached at.
  */
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -14,7 +14,7 @@ import type { ProcessName } from '../kernel/process-name.ts';
 export interface TlsFiles {
   cert: Buffer;
   key: Buffer;
-  /** Of the authority. */
+  /** The certificate of the authority. */
   ca: Buffer;
 }
 
@@ -38,7 +38,7 @@ interface ProcessTlsOptions {
   /** `TLS_DIRECTORY` */
   directory: string | undefined;
   metrics: Pick<Metrics, 'certificateEnd'>;
-  /** The files cannot be used, once for each reason; those that were read before stay in use. */
+  /** Called once per reason when the files cannot be used. Files that were read before stay in use. */
   onProblem: (problem: Error) => void;
 }
 
@@ -58,20 +58,20 @@ export const openProcessTls = ({
   }
   showEnds(files, metrics);
   const listeners = new Set<(files: TlsFiles) => void>();
-  let known: string | undefined;
+  let lastProblem: string | undefined;
   const check = (): void => {
     try {
-      const found = readTlsFiles(process, directory);
-      known = undefined;
-      if (NAMES.every((name) => found[name].equals(files[name]))) return;
-      files = found;
+      const renewed = readTlsFiles(process, directory);
+      lastProblem = undefined;
+      if (NAMES.every((name) => renewed[name].equals(files[name]))) return;
+      files = renewed;
       showEnds(files, metrics);
       for (const listener of listeners) listener(files);
     } catch (error) {
-      // Also between the replacement of the first file and that of the last one.
+      // This happens between the replacement of the first and the last file, too.
       const { message } = error as Error;
-      if (message !== known) onProblem(error as Error);
-      known = message;
+      if (message !== lastProblem) onProblem(error as Error);
+      lastProblem = message;
     }
   };
   const timer = setInterval(check, CHECK_MS).unref();
@@ -99,13 +99,13 @@ export const readTlsFiles = (process: ProcessName, directory: string): TlsFiles 
 
 const PEM_CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 
-/** A file has several while an authority is replaced. */
+/** The certificates in a file, which has several while an authority is replaced. */
 const certificatesIn = (pem: Buffer): X509Certificate[] => {
-  const found = (pem.toString('latin1').match(PEM_CERTIFICATE) ?? []).map(
+  const certificates = (pem.toString('latin1').match(PEM_CERTIFICATE) ?? []).map(
     (text) => new X509Certificate(text),
   );
-  if (found.length === 0) throw new Error(`${TLS_FILES.ca} has no certificate`);
-  return found;
+  if (certificates.length === 0) throw new Error(`${TLS_FILES.ca} has no certificate`);
+  return certificates;
 };
 
 const showEnds = ({ cert, ca }: TlsFiles, metrics: Pick<Metrics, 'certificateEnd'>): void => {

@@ -14,13 +14,13 @@ const assertMayView = (caller: Caller): void => {
   if (!can(caller, 'audit.view')) throw forbidden('needs audit.view');
 };
 
-const toFilter = (asked: AuditFilter__Output | null): AuditFilter => ({
-  actorId: asked?.actor_id || undefined,
-  subjectType: asked?.subject_type || undefined,
-  subjectId: asked?.subject_id || undefined,
-  action: asked?.action || undefined,
-  from: toDate('from', asked?.from),
-  to: toDate('to', asked?.to),
+const toFilter = (filter: AuditFilter__Output | null): AuditFilter => ({
+  actorId: filter?.actor_id || undefined,
+  subjectType: filter?.subject_type || undefined,
+  subjectId: filter?.subject_id || undefined,
+  action: filter?.action || undefined,
+  from: toDate('from', filter?.from),
+  to: toDate('to', filter?.to),
 });
 
 const toDate = (field: string, text: string | undefined): Date | undefined => {

@@ -9,7 +9,7 @@ const start = () => {
   return { tasks: createBackgroundTasks(log), lines };
 };
 
-test('idle awaits every running task, those started meanwhile included', async () => {
+test('idle awaits every running task, including tasks that are started meanwhile', async () => {
   const { tasks } = start();
   const first = Promise.withResolvers<void>();
   const second = Promise.withResolvers<void>();

@@ -1,13 +1,13 @@
 /**
- * {@link CrossServiceCheck} in Redis. Without Redis each service decides by its own database; no effect happens twice.
+ * {@link CrossServiceCheck} in Redis. Without Redis each service decides by its database. No effect happens twice.
  */
 import type { Clock } from '../kernel/clock.ts';
 import type { CrossServiceCheck } from '../mongo/idempotency.ts';
 import type { Redis } from './redis.ts';
 
 /**
- * Expires by the clock of the process, as the keys in the databases do. Its first line makes it a script that writes, which a
- * replica refuses also where the key exists.
+ * Entries expire by the clock of the process, as the keys in the databases do. The first line marks the script as writing: a
+ * replica refuses it even if the key exists.
  */
 const REGISTER = `#!lua
   local held = redis.call('get', KEYS[1])

@@ -41,7 +41,7 @@ interface Wanted {
   action: Action;
   service: string;
   id: string | undefined;
-  /** Who acts; empty to list. */
+  /** The name of the acting operator; empty for `list`. */
   operator: string;
 }
 
@@ -58,7 +58,7 @@ const readArguments = (): Wanted | undefined => {
     if (action !== 'list' && action !== 'replay' && action !== 'purge') return undefined;
     const operator = (values.operator ?? '').trim().slice(0, MAX_NAME);
     if (action !== 'list' && operator === '') return undefined;
-    // A purged event is lost: one that was meant by its id must not take all others along.
+    // A purged event is lost, so purging all must be explicit.
     if (action === 'purge' && (values.id === undefined) !== (values.all === true)) return undefined;
     return { action, service, id: values.id, operator };
   } catch {
@@ -83,14 +83,15 @@ const ACTIONS = { replay: 'dead_letters.replay', purge: 'dead_letters.purge' } a
 
 interface Target {
   service: string;
-  /** Of the service. */
+  /** The database of the service. */
   database: string;
   operator: string;
 }
 
 /**
- * Before these letters are sent back or deleted, because the broker and the database have no common transaction: what cannot
- * be recorded is not done. The service seals the entry: the user of this command can add entries and change none.
+ * Records the action before the letters are sent back or deleted, because the broker and the database have no common
+ * transaction. An action that cannot be recorded does not happen. The service seals the entry: the user of this command can add
+ * entries but change none.
  */
 const recordAction = async (
   action: Exclude<Action, 'list'>,
@@ -129,10 +130,10 @@ const perform = async (
   const { service } = target;
   const { id } = selection;
   if (action === 'list') {
-    const found = await deadLetters.list(service, selection);
-    for (const letter of found) printDeadLetter(letter);
-    printLine(`${service} has ${counted(found.length, 'dead-lettered event')}.`);
-    return id !== undefined && found.length === 0 ? EXIT_NO_MATCH : 0;
+    const letters = await deadLetters.list(service, selection);
+    for (const letter of letters) printDeadLetter(letter);
+    printLine(`${service} has ${counted(letters.length, 'dead-lettered event')}.`);
+    return id !== undefined && letters.length === 0 ? EXIT_NO_MATCH : 0;
   }
   const record = (letters: readonly DeadLetter[]): Promise<void> => recordAction(action, target, letters);
   const count = await deadLetters[action](service, { ...selection, record });
@@ -142,12 +143,12 @@ const perform = async (
 };
 
 const main = async (): Promise<number> => {
-  const wanted = readArguments();
-  if (wanted === undefined) {
+  const args = readArguments();
+  if (args === undefined) {
     printError(USAGE);
     return EXIT_USAGE;
   }
-  const { action, service, id, operator } = wanted;
+  const { action, service, id, operator } = args;
   const target = { service, database: databaseOf(service, process.env), operator };
   const broker = await connectBroker({
     url: process.env.AMQP_URL || 'amqp://127.0.0.1:5672',
@@ -155,7 +156,7 @@ const main = async (): Promise<number> => {
     name: 'dead-letter command',
     log,
     startTimeoutMs: CONNECT_TIMEOUT_MS,
-    // It declares nothing itself.
+    // The command declares nothing.
     topology: 'provisioned',
   });
   try {

@@ -9,19 +9,19 @@ import type { Logger } from '../kernel/log.ts';
 import { finishesWithin, sleep } from '../kernel/timing.ts';
 
 export const EXIT_CONFIG = 78;
-/** Less than the ten seconds after which an orchestrator kills the process. For one that has not read its configuration. */
+/** For a process without a configuration yet. Less than the ten seconds after which an orchestrator kills it. */
 export const SHUTDOWN_DEADLINE_MS = 9_000;
 
-/** For the end of events, jobs and databases, after the last answer. */
+/** Time to close events, jobs and databases after the last response. */
 const FLUSH_MS = 1_000;
 const EXIT_MARGIN_MS = 500;
-/** What is under way has at least this. */
+/** The least time for current requests. */
 const LEAST_FINISH_MS = 1_000;
 
 export interface ShutdownTimes {
   /** How long new requests are answered. */
   drainMs: number;
-  /** How long what is under way has after that. */
+  /** How long current requests may take after that. */
   finishMs: number;
   /** After it the process exits in any case. */
   exitMs: number;
@@ -44,7 +44,7 @@ export const shutdownTimes = ({
   );
 };
 
-/** Says that the process stops, and answers new requests for `drainMs`. */
+/** Reports that the process is stopping, and answers new requests for `drainMs`. */
 export const drain = async (
   health: Pick<Health, 'markStopping'>,
   grpc: Pick<GrpcServer, 'markStopping'>,
@@ -91,7 +91,7 @@ interface Stoppable {
 }
 
 export interface ServiceMode {
-  /** Prepare the database, serve nothing. */
+  /** Only prepares the database, and serves nothing. */
   upgradeOnly: boolean;
 }
 

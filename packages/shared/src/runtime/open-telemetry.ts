@@ -3,8 +3,8 @@
  * logs the lines that stdout gets, whose secrets are redacted. Only `telemetry.ts` imports this module; others
  * import its types.
  *
- * Every queue is bounded (2,048 spans and log lines; what is more is dropped), and nothing waits for the collector but the end of the
- * process, for two seconds.
+ * Every queue is limited to 2,048 spans or log lines; the rest is dropped. Only the end of the process waits for the collector,
+ * for at most two seconds.
  */
 import { randomUUID } from 'node:crypto';
 import { type Context, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
@@ -52,7 +52,7 @@ export interface Telemetry {
   logDestination: DestinationStream;
   /** Exports `metrics` until the returned function is called, which sends the last values. `log`: for failures of any export. */
   exportMetrics(metrics: Metrics, log: Logger): () => Promise<void>;
-  /** Sends what waits, for a second at most. */
+  /** Sends the queued data, for at most a second. */
   close(): Promise<void>;
 }
 
@@ -93,7 +93,7 @@ export const openTelemetry = (process: ProcessName, endpoint: string, config: Te
   };
 };
 
-/** What is not sent by then is lost. */
+/** Waits for a limited time. Data that is not sent by then is lost. */
 const finish = async (work: Promise<unknown>): Promise<void> => {
   await finishesWithin(work, FLUSH_MS).catch(() => false);
 };
@@ -158,7 +158,7 @@ interface LogLine {
   [field: string]: unknown;
 }
 
-/** A write has one line, or several of one turn of the event loop. */
+/** A write has one line, or several from one tick of the event loop. */
 const teeTo = (loggers: LoggerProvider): Telemetry['logDestination'] => {
   const stdout = pino.destination({ dest: 1, sync: true });
   const logger = loggers.getLogger(SCOPE, manifest.version);
@@ -207,7 +207,7 @@ const openMeters = (
     ],
   });
 
-/** Once a minute at most: each batch fails while the collector is absent. The text of the error may have the answer of the collector. */
+/** Logs at most once a minute, because each batch fails while the collector is absent. The error may contain the collector's answer. */
 const reportTo = (log: Logger): ((error: unknown) => void) => {
   let reportedAt = Number.NEGATIVE_INFINITY;
   return (error) => {

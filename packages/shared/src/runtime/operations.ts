@@ -1,5 +1,5 @@
 /**
- * What operators see and do of one service: its outbox, its queues, its dead letters. Every service has these routes below
+ * The routes through which operators inspect and steer a service: outbox, queues, dead letters. Every service has them below
  * `/internal`; the page `/ops` of the gateway calls them on behalf of its user.
  */
 import { EVENTS } from '@fitness/proto/events/catalogue.ts';
@@ -50,7 +50,7 @@ export const readOutbox = async (
   const [waiting, oldest] = await Promise.all([
     // The estimate of the server may stay wrong after a crash.
     outbox.countDocuments(),
-    // Sorted, so that the server reads along the index of `_id`.
+    // The sort makes the server read along the index of `_id`.
     outbox.findOne().sort({ _id: 1 }).select('occurredAt').lean(),
   ]);
   const ageMs = oldest === null ? 0 : clock.now().getTime() - oldest.occurredAt.getTime();
@@ -91,7 +91,7 @@ const countQueues = (
 const sumOf = (counts: readonly QueueCounts[]): number =>
   counts.reduce((sum, { messages }) => sum + messages, 0);
 
-/** Null without a broker: the outbox is shown all the same. */
+/** Null without a broker. The outbox is shown even then. */
 export const readQueues = async (broker: Broker, service: string): Promise<OperationsStatus['queues']> => {
   try {
     const former = await messagesIn(broker, formerEventsQueue(broker.namespace, service));
@@ -103,7 +103,7 @@ export const readQueues = async (broker: Broker, service: string): Promise<Opera
   }
 };
 
-/** What waits in the outbox and the queues of a service. Each of its replicas says the same. */
+/** Metrics of the outbox and the queues of a service. All of its replicas report the same values. */
 export const addOperationsMetrics = ({
   service,
   connection,
@@ -147,7 +147,7 @@ export const addOperationsMetrics = ({
   });
 };
 
-/** The text of an error may contain what it failed on. */
+/** Redacts the text of an error, which may contain the failed data. */
 const toResource = ({ id, type, subject, consumer, attempts, error, firstFailure }: DeadLetter) => ({
   id: id ?? null,
   type,
@@ -225,7 +225,7 @@ export const operationsRoutes = ({
       body: z.object({ id: z.string().min(1).max(255) }),
       responses: { 200: z.object({ replayed: z.int() }) },
       handle: async ({ body: { id }, caller }) => {
-        // Before it is sent back, because the broker and the database have no common transaction.
+        // This precedes the replay, because the broker and the database have no common transaction.
         const record = (letters: readonly DeadLetter[]): Promise<void> =>
           inTransaction(connection, (session) =>
             audit.record(session, {

@@ -1,4 +1,4 @@
-/** The metrics of Prometheus in the form of OpenTelemetry: each is counted once, and both read it. */
+/** Converts the Prometheus metrics to OpenTelemetry. Each metric is counted once and read by both. */
 import { ValueType } from '@opentelemetry/api';
 import { millisToHrTime } from '@opentelemetry/core';
 import type { Resource } from '@opentelemetry/resources';
@@ -13,7 +13,7 @@ import type { MetricObjectWithValues, MetricValue, Registry } from 'prom-client'
 
 type Labels = Record<string, string | number>;
 
-/** The name says what a value of a histogram is: `…_bucket` (with `le`), `…_sum` or `…_count`. */
+/** The name tells the kind of a histogram value: `…_bucket` (with `le`), `…_sum` or `…_count`. */
 type Value = MetricValue<string> & { metricName?: string };
 type Metric = MetricObjectWithValues<Value>;
 

@@ -33,12 +33,12 @@ export const createRateLimiter = ({
   clock = systemClock,
 }: RateLimiterOptions): RateLimiter => {
   const windows = connection === undefined ? undefined : createRateLimitWindows(connection, clock);
-  /** By name and points. */
+  /** Counters by the name and points of their limit. */
   const counters = new Map<string, readonly Counter[]>();
 
   const prefixOf = (limit: RateLimit): string => `${keyPrefix}:limit:${limit.name}`;
 
-  /** In the order in which they are tried. */
+  /** The counters in the order in which they are tried. */
   const createCounters = (limit: RateLimit): readonly Counter[] => {
     const prefix = prefixOf(limit);
     const options = { keyPrefix: prefix, points: limit.points, duration: limit.windowS };
@@ -61,10 +61,10 @@ export const createRateLimiter = ({
   const ask = async (limit: RateLimit, key: string, method: keyof Counter): Promise<RateLimitState> => {
     // A part of a limit has its name and fewer points.
     const id = `${limit.name}:${limit.points}`;
-    const known = counters.get(id) ?? createCounters(limit);
-    counters.set(id, known);
+    const existing = counters.get(id) ?? createCounters(limit);
+    counters.set(id, existing);
     let failure: unknown;
-    for (const counter of known) {
+    for (const counter of existing) {
       try {
         return await counter[method](key);
       } catch (error) {
@@ -89,7 +89,7 @@ export const createRateLimiter = ({
 };
 
 /**
- * The library rejects with a result when the budget is spent, and with an error when it cannot count. Its windows end by the real time: one
+ * The library rejects with a result when the budget is spent, and with an error when it cannot count. Its windows end in real time: one
  * that has ended by an advance of `clock` begins again.
  */
 const countWith = (

@@ -1,4 +1,4 @@
-/** The frame of the commands that rebuild read models, `npm run rebuild:<service>`. */
+/** The common part of the commands that rebuild read models, `npm run rebuild:<service>`. */
 import { ConfigError } from '../kernel/config.ts';
 import { causesOf } from '../kernel/outage.ts';
 import type { ProcessName } from '../kernel/process-name.ts';

@@ -9,7 +9,7 @@ import type { Logger } from '../kernel/log.ts';
 
 export type { Redis } from 'ioredis';
 
-/** After a failover, revocations wait for this at most. */
+/** After a failover, revocations wait for at most this time. */
 const MAX_RETRY_DELAY_MS = 500;
 const CONNECT_TIMEOUT_MS = 3_000;
 const COMMAND_TIMEOUT_MS = 1_000;
@@ -21,15 +21,15 @@ export interface ConnectRedisOptions {
   name?: string | undefined;
   /** Default 1 s. */
   commandTimeoutMs?: number | undefined;
-  /** Replaces a connection on which nothing has answered for so long. Default: none. */
+  /** A connection without an answer for this long is replaced. Default: no limit. */
   socketTimeoutMs?: number | undefined;
 }
 
 /**
- * Resolves with the outcome of the first attempt, and after 2 s at most: Redis is not needed to start. While Redis is down or
- * a replica, commands reject at once, and the client reconnects with delays of up to 0.5 s. Each change is logged once. Rejects
- * with {@link ConfigError} for a Sentinel and for a node of a cluster; if they become reachable later, they count as down. The
- * caller closes it by `redis.disconnect()`.
+ * Resolves after the first attempt, or after at most 2 s: Redis is not needed to start. While Redis is down or a replica,
+ * commands reject at once, and the client reconnects with delays of up to 0.5 s. Each change is logged once. Rejects with
+ * {@link ConfigError} for a Sentinel and for a node of a cluster. If one of these is reached later, it is treated as down. The
+ * caller closes the client with `redis.disconnect()`.
  */
 export const connectRedis = async (options: ConnectRedisOptions): Promise<Redis> => {
   const { url, log, name } = options;
@@ -52,7 +52,7 @@ export const connectRedis = async (options: ConnectRedisOptions): Promise<Redis>
       constructor(given: unknown) {
         super(given as object);
       }
-      /** Before the connection counts as ready. */
+      /** Runs before the connection is ready. */
       override check(info: RedisInfo): boolean {
         return report.accepts(info);
       }
@@ -73,7 +73,7 @@ export const connectRedis = async (options: ConnectRedisOptions): Promise<Redis>
 
 const withoutUser = (url: string): string => Object.assign(new URL(url), { username: '', password: '' }).href;
 
-/** What `INFO` says; fields may be missing. */
+/** The fields of `INFO`, some of which may be missing. */
 type RedisInfo = Readonly<Record<string, string | undefined>>;
 
 const UNREACHABLE = 'Redis is not reachable; going on without it';
@@ -94,13 +94,13 @@ const refusalOf = ({ redis_mode, server_mode, cluster_enabled }: RedisInfo): str
 /** Decides about a new connection, and logs the changes. */
 const createReport = (log: Logger | undefined) => {
   /** Why Redis is not used. Undefined while it is, and before the first attempt. */
-  let said: string | undefined;
+  let problem: string | undefined;
   let refusal: string | undefined;
   let isStarted = false;
   let lastError: unknown;
   const say = (level: 'warn' | 'error', text: string, fields: object = {}): void => {
-    if (said !== text) log?.[level](fields, text);
-    said = text;
+    if (problem !== text) log?.[level](fields, text);
+    problem = text;
   };
   return {
     /** After the first attempt. Throws when a server of this kind is never used. */
@@ -108,7 +108,7 @@ const createReport = (log: Logger | undefined) => {
       if (refusal !== undefined) throw new ConfigError(`Wrong configuration: ${refusal}`);
       isStarted = true;
     },
-    /** Whether the server that has answered so is left. */
+    /** Whether the client must leave the server that returned this error. */
     isLeft: (error: Error): boolean => {
       const [, code] = /^(READONLY|MASTERDOWN|LOADING) /.exec(error.message) ?? [];
       if (code === undefined) return false;
@@ -123,7 +123,7 @@ const createReport = (log: Logger | undefined) => {
       if (refusal === undefined) say('warn', REPLICA);
       else if (isStarted) say('error', refusal);
       // `start` throws it.
-      else said = refusal;
+      else problem = refusal;
       return false;
     },
     follow: (redis: Redis): void => {
@@ -131,12 +131,12 @@ const createReport = (log: Logger | undefined) => {
         lastError = error;
       });
       redis.on('ready', () => {
-        if (said !== undefined) log?.info('Redis is reachable again');
-        said = undefined;
+        if (problem !== undefined) log?.info('Redis is reachable again');
+        problem = undefined;
       });
       redis.on('close', () => {
         // `status` is 'end' after our own disconnect.
-        if (said === undefined && redis.status !== 'end') say('warn', UNREACHABLE, { err: lastError });
+        if (problem === undefined && redis.status !== 'end') say('warn', UNREACHABLE, { err: lastError });
       });
     },
   };
@@ -153,7 +153,7 @@ const firstAttempt = (redis: Redis): Promise<void> =>
     }
   });
 
-/** Rejects when no primary answers, and leaves a server that is none any more. For readiness checks. */
+/** Rejects when no primary answers, and leaves a server that is no longer one. For readiness checks. */
 export const assertPrimary = async (redis: Redis): Promise<void> => {
   // While a connection is being made, INFO is answered although nothing else is.
   if (redis.status !== 'ready') throw new Error('not connected');

@@ -11,7 +11,7 @@ import type { Cleanup } from './lifecycle.ts';
 /** Longer than the sandbox keeps a request without news. */
 const REQUEST_TIMEOUT_MS = 30 * SECOND_MS;
 const RETRY_MS = 200;
-/** A sandbox that starts at the same time is waited for this long. */
+/** How long a start waits for a sandbox that is starting, too. */
 const FIRST_ANSWER_MS = 5 * SECOND_MS;
 const FAILURES_BEFORE_WARNING = FIRST_ANSWER_MS / RETRY_MS;
 
@@ -22,7 +22,7 @@ interface ClockConfig {
   SANDBOX_URL?: string | undefined;
 }
 
-/** The system clock, unless the configuration names a sandbox. Resolves when it is as far as the sandbox says. */
+/** The system clock, or the clock of a configured sandbox. Resolves when it has reached the time of the sandbox. */
 export const openClock = async (
   { SEED_DEMO, SANDBOX_URL }: ClockConfig,
   log: Logger,
@@ -100,7 +100,7 @@ const createAdvancingClock = () => {
   };
   return {
     clock,
-    /** Not an advance: the other processes were there before. */
+    /** Sets the start. This is not an advance, because the other processes are there already. */
     startAt: (totalMs: number): void => {
       advancedMs = totalMs;
     },

@@ -76,7 +76,7 @@ export interface RuntimeConfig extends TelemetryConfig {
 /** Replacements for tests. */
 export interface Overrides {
   clock?: Clock;
-  /** Default: `clock`, where it is given. */
+  /** Default: `clock`, if it is present. */
   realTime?: Clock;
   random?: Random;
   log?: Logger;
@@ -105,7 +105,7 @@ export interface Transports {
   grpc: GrpcService[];
   consumers: EventConsumer[];
   jobs?: Job[];
-  /** Whose results are in the metrics, besides that of the audit log. */
+  /** Audits with results in the metrics, besides the audit log. */
   audits?: readonly AuditName[];
   /** Registers Fastify plugins, e.g. multipart, before the routes. */
   prepareHttp?: (app: FastifyInstance) => Promise<void>;
@@ -123,7 +123,7 @@ export interface RunningService {
   log: Logger;
   /** How long `close` may take, in milliseconds. */
   exitMs: number;
-  /** Answers new requests for DRAIN_MS, then finishes what is under way. */
+  /** Answers new requests for DRAIN_MS, then finishes current ones. */
   close(): Promise<void>;
 }
 
@@ -131,7 +131,7 @@ export interface ServiceRuntime {
   service: ProcessName;
   log: Logger;
   clock: Clock;
-  /** Nothing advances it: for leases, and for what the world outside of the product dates, such as authenticator apps and files. */
+  /** A clock that nothing advances, for leases and for dates from outside the product, such as authenticator apps and files. */
   realTime: Clock;
   random: Random;
   cleanup: Cleanup;
@@ -144,7 +144,7 @@ export interface ServiceRuntime {
   redis: Redis;
   broker: Broker;
   outbox: Outbox;
-  /** Of this service. The runtime seals it, answers `AuditLog.List`, and destroys keys with their accounts. */
+  /** The audit log of this service. The runtime seals it, answers `AuditLog.List`, and destroys keys with their accounts. */
   audit: AuditLog;
   sequences: Sequences;
   limiter: RateLimiter;
@@ -204,7 +204,7 @@ const open = async (
   });
   cleanup.defer('certificate', () => tls?.close());
   const { redis, connection, broker } = await connectServers(service, config, overrides, log, cleanup);
-  // Closed while its values can be read.
+  // The export closes while its values can still be read.
   if (telemetry !== undefined) cleanup.defer('export of metrics', telemetry.exportMetrics(metrics, log));
   health.add('mongodb', () => pingMongo(connection));
   health.add('redis', () => assertPrimary(redis), { required: false });
@@ -383,11 +383,11 @@ const serve = async (
       onAdvance(started.runNow);
       cleanup.defer(`job ${job.name}`, started.stop);
     }
-    // Before what its answers cause: events, jobs, and the connections of all.
+    // Servers close before events, jobs and connections, which their responses use.
     cleanup.defer('servers', closeServers);
-    // Not before: a replica that accepts a connection gets requests.
+    // The port opens last, because a replica that accepts connections gets requests.
     const url = await app.listen({ host: config.HOST, port: config.HTTP_PORT });
-    // After the port is open: a taken port would otherwise end the start after DRAIN_MS only.
+    // This follows the opening of the port: otherwise a port in use would end the start only after DRAIN_MS.
     cleanup.defer('readiness', () => drain(health, grpc, times.drainMs));
     health.markStarted();
     log.info({ url, grpc: grpc.address }, 'ready');
@@ -411,7 +411,7 @@ const countOutcomesFromZero = (metrics: Metrics, consumers: readonly EventConsum
     for (const outcome of EVENT_OUTCOMES) metrics.eventsHandled.inc({ event: event.type, outcome }, 0);
 };
 
-/** All that a start does before it serves; no port is opened, so that it may run beside the service. */
+/** Runs all steps of a start before serving. It opens no port, so it may run beside the service. */
 const upgrade = async (
   runtime: Omit<ServiceRuntime, 'serve'>,
   transports: Transports,
@@ -436,7 +436,7 @@ const sealJob = (audit: AuditLog): Job => ({
   run: () => audit.sealIfNeeded(),
 });
 
-/** The event that erases an account destroys its key in the same transaction, of several steps in the first one. */
+/** Makes the event that erases an account destroy its key in the same transaction: that of the first step, if there are several. */
 const withKeyErasure = (consumer: EventConsumer, audit: AuditLog): EventConsumer => {
   const { erases } = consumer.event;
   if (erases === undefined) return consumer;

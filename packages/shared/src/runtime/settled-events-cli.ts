@@ -1,5 +1,5 @@
 /**
- * `npm run events:settled`: waits until no service has an event to publish, to consume or to try again, for at most five minutes.
+ * `npm run events:settled`: waits until no service has an event to publish, consume or retry, for at most five minutes.
  * After a restore nothing of an erased account is left then, and the gateway may start. `npm run events:settled -- --now` waits for
  * nothing: for services that have stopped.
  *
@@ -65,7 +65,7 @@ const main = async (): Promise<number> => {
     name: 'events command',
     log,
     startTimeoutMs: CONNECT_TIMEOUT_MS,
-    // It declares nothing itself.
+    // The command declares nothing.
     topology: 'provisioned',
   });
   try {

@@ -1,4 +1,4 @@
-/** OpenTelemetry, loaded only where a collector is configured: otherwise none of its modules costs time or memory. */
+/** Loads OpenTelemetry only if a collector is configured. Otherwise its modules cost no time or memory. */
 import type { TelemetryConfig } from '../kernel/config.ts';
 import type { ProcessName } from '../kernel/process-name.ts';
 import type { Telemetry } from './open-telemetry.ts';

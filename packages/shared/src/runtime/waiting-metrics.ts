@@ -1,9 +1,9 @@
-/** What waits for a provider or for an operator, in the metrics of the service that decides it. */
+/** Metrics of work that waits for a provider or for an operator, in the service that owns it. */
 import { type Clock, SECOND_MS } from '../kernel/clock.ts';
 import type { Metrics } from '../kernel/metrics.ts';
 import type { Waiting } from '../mongo/waiting.ts';
 
-/** `read`: by kind, which becomes a label. */
+/** `read`: waiting work by kind, which becomes a label. */
 export const addWaitingMetrics = (
   { metrics, clock }: { metrics: Metrics; clock: Clock },
   read: () => Promise<Record<string, Waiting>>,

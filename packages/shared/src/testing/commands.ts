@@ -8,7 +8,7 @@ import type { Document, SentCommand } from './lookups.ts';
 import { createFaultFinder, type PlanOptions } from './query-plans.ts';
 import { createShardCheck, type Shards } from './shards.ts';
 
-/** Number of sequential round trips: concurrent commands count as one. */
+/** Number of sequential round trips; concurrent commands are one. */
 export const roundTrips = (commands: readonly SentCommand[]): number => {
   let [trips, answeredAt] = [0, Number.NEGATIVE_INFINITY];
   for (const command of commands.toSorted((one, other) => one.sentAt - other.sentAt)) {

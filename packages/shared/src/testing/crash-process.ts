@@ -116,9 +116,9 @@ export const serveInstances = <Instance extends { url: string; grpcAddress: stri
 ): void => {
   const instances: { instance: Instance; commands: ReturnType<typeof holdCommands> }[] = [];
   const at = (index: number) => {
-    const found = instances[index];
-    if (found === undefined) throw new Error(`there is no instance ${index}`);
-    return found;
+    const instance = instances[index];
+    if (instance === undefined) throw new Error(`there is no instance ${index}`);
+    return instance;
   };
   // One at a time, so that new connections belong to the instance that is starting.
   let opening: Promise<unknown> = Promise.resolve();

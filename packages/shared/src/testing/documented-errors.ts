@@ -16,7 +16,7 @@ interface ServiceDocument {
 
 interface ErrorAnswer {
   method: string;
-  /** Of the operation, e.g. `/api/v1/users/{id}`. */
+  /** Path of the operation, e.g. `/api/v1/users/{id}`. */
   path: string;
   status: number;
   body: Record<string, unknown>;
@@ -24,13 +24,13 @@ interface ErrorAnswer {
 
 interface ServiceErrors {
   document: ServiceDocument;
-  /** By the name of the response. */
+  /** Validators by the name of the response. */
   validators: Map<string, ValidateFunction>;
 }
 
 const ajv = new Ajv2020({ strict: false, allErrors: true, validateFormats: false });
 
-/** By the address of the service. */
+/** Services by their address. */
 const services = new Map<string, Promise<ServiceErrors>>();
 
 const read = async (baseUrl: string): Promise<ServiceErrors> => {

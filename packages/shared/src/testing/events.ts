@@ -45,8 +45,8 @@ export const tapEvents = async (broker: Broker, pattern = '#'): Promise<EventTap
     waitFor: async (type, { matches = () => true, timeoutMs = 40_000 } = {}) => {
       const deadline = performance.now() + timeoutMs;
       for (;;) {
-        const found = events.find((event) => event.type === type && matches(event));
-        if (found !== undefined) return found;
+        const match = events.find((event) => event.type === type && matches(event));
+        if (match !== undefined) return match;
         if (performance.now() > deadline) throw new Error(`No event ${type} within ${timeoutMs} ms`);
         await sleep(5);
       }
@@ -56,8 +56,8 @@ export const tapEvents = async (broker: Broker, pattern = '#'): Promise<EventTap
 };
 
 /**
- * Deletes the queues of `services` and of their `consumers`, the `queues` given by name, the queues that the service runtime
- * declares for every consumer, and the exchanges of the namespace.
+ * Deletes the queues of `services` and of their `consumers`, and the `queues` with these names. It deletes the queues that the
+ * service runtime declares for every consumer, and the exchanges of the namespace, too.
  */
 export const deleteTopology = async (
   broker: Broker,

@@ -1,5 +1,5 @@
 /**
- * For service tests: configuration with a database of its own on real servers, signed callers, and stand-ins of other
+ * For service tests: configuration with a separate database on real servers, signed callers, and stand-ins of other
  * services over real gRPC.
  */
 import { generateKeyPairSync, randomUUID } from 'node:crypto';

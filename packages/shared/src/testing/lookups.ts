@@ -71,12 +71,12 @@ const bulkLookups = ({ ops, nsInfo }: Document): Lookup[] =>
     if (index === undefined) return [];
     const { ns } = (nsInfo as { ns: string }[])[Number(index)] as { ns: string };
     const collection = ns.slice(ns.indexOf('.') + 1);
-    const given = { q: filter, ...(hint === undefined ? {} : { hint }) };
+    const query = { q: filter, ...(hint === undefined ? {} : { hint }) };
     const command =
       update === undefined
-        ? { delete: collection, deletes: [{ ...given, limit: multi === true ? 0 : 1 }] }
-        : { update: collection, updates: [{ ...given, u: updateMods, multi: multi === true }] };
-    return [{ command, read: readOf(collection, given) }];
+        ? { delete: collection, deletes: [{ ...query, limit: multi === true ? 0 : 1 }] }
+        : { update: collection, updates: [{ ...query, u: updateMods, multi: multi === true }] };
+    return [{ command, read: readOf(collection, query) }];
   });
 
 const aggregateReads = (collection: string, command: Document): Document[] => {

@@ -1,6 +1,6 @@
 import type { Clock } from '../kernel/clock.ts';
 
-/** Moves only by {@link ManualClock.advance}. */
+/** A clock that moves only by {@link ManualClock.advance}. */
 export class ManualClock implements Clock {
   #nowMs: number;
 

@@ -1,7 +1,8 @@
 /**
- * A TCP proxy between a process and its database. It cuts all connections at a chosen command, and refuses new ones until the
- * test restores it, as a network failure or a killed database does; or it keeps the command, as a database that is slow; or it
- * answers the command itself, as a database that refuses it does.
+ * A TCP proxy between a process and its database. At a chosen command it does one of three things:
+ * - It cuts all connections and refuses new ones until the test restores it, like a network failure or a killed database.
+ * - It holds the command, like a slow database.
+ * - It answers the command itself, like a database that refuses it.
  */
 import { connect, createServer, type Socket } from 'node:net';
 import mongoose from 'mongoose';

@@ -100,7 +100,7 @@ export const createFaultFinder = (
   };
 };
 
-/** The seals of the audit log are in a database of their own. */
+/** The seals of the audit log are in a separate database. */
 const databaseOf = (connection: Connection, collection: string): Connection =>
   collection === 'audit_seals' ? auditSealsOf(connection) : connection;
 
@@ -137,9 +137,9 @@ const isWriteById = (name: string, { filter }: Document): boolean =>
 const servers = new WeakMap<Connection, Promise<Server>>();
 
 const serverOf = (connection: Connection): Promise<Server> => {
-  const known = servers.get(connection) ?? askServer(connection);
-  servers.set(connection, known);
-  return known;
+  const existing = servers.get(connection) ?? askServer(connection);
+  servers.set(connection, existing);
+  return existing;
 };
 
 const askServer = async (connection: Connection): Promise<Server> => {

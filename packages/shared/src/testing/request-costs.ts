@@ -1,7 +1,7 @@
 /**
- * What a request costs at most: database commands, and calls of other services. Each request has its own id, which follows it
- * through all its asynchronous work and its calls, also those that it does not await. So what the process does by itself (the
- * outbox, leases, seals, jobs, consumers) is told from it, whatever collection it uses.
+ * The maximum cost of a request: database commands, and calls of other services. Each request has an id, which follows it
+ * through all its asynchronous work and calls, even if it does not await them. This separates it from work of the process itself
+ * (the outbox, leases, seals, jobs, consumers), whatever collection that uses.
  */
 import { randomUUID } from 'node:crypto';
 import type { Connection } from 'mongoose';
@@ -31,7 +31,7 @@ export interface RouteCost {
   commands: number | readonly string[];
   /** gRPC methods of other services, sorted. */
   calls?: readonly string[];
-  /** Of the answer, where it is an error. */
+  /** Status of the answer if it is an error. */
   status?: number;
   /** Prepares one request; what it does itself is not counted. */
   request?: () => CostlyRequest | Promise<CostlyRequest>;
@@ -107,7 +107,7 @@ export const openCostMeter = async (
   await storeSessions(connection);
   const requests = new Map<string, Run>();
   const current = (): Run | undefined => requests.get(currentTrace()?.requestId ?? '');
-  /** By the id of the command. */
+  /** Runs by the id of the command. */
   const senders = new Map<number, Run>();
   const shardCheck = createShardCheck(shards);
   const shardFaults = new Set<string>();

@@ -51,10 +51,10 @@ export interface ShardCheck {
 }
 
 export const createShardCheck = (shards: Shards): ShardCheck => {
-  const known: Shards = { ...RUNTIME_SHARDS, ...shards };
+  const allShards: Shards = { ...RUNTIME_SHARDS, ...shards };
   const met = new Set<string>();
   const faultOf = (access: Access): string[] => {
-    const entry = known[access.collection];
+    const entry = allShards[access.collection];
     if (entry === undefined) return [`${access.collection} has no shard key`];
     if (!isSharded(entry)) return [];
     const scatter = `${access.collection} ${nameOf(access)}`;

@@ -1,14 +1,14 @@
-/** A TCP proxy between a process and a server: what a partition of the network looks like. */
+/** A TCP proxy between a process and a server, which simulates a network partition. */
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
 export interface TcpProxy {
   /** The address of the server through this proxy. */
   uri: string;
-  /** Passes nothing on and closes nothing, as a network that drops packets; also on new connections. */
+  /** Passes nothing on and closes nothing, even on new connections, like a network that drops packets. */
   hold(): void;
   /** Closes the connections, and refuses new ones. */
   cut(): void;
-  /** Passes on again, also what was held. */
+  /** Passes data on again, including held data. */
   restore(): void;
   /** New connections lead there, as after a change of a name's address; open ones stay where they are. */
   switchTo(uri: string): void;

@@ -2,7 +2,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { GUEST } from '@fitness/shared/kernel/caller.ts';
 import { runWithTrace } from '@fitness/shared/kernel/trace.ts';
-import { createTurnBatch } from '@fitness/shared/kernel/turn-batch.ts';
+import { createTickBatch } from '@fitness/shared/kernel/turn-batch.ts';
 import { connectMongo } from '@fitness/shared/mongo/connect.ts';
 import { ensureIndexes } from '@fitness/shared/mongo/indexes.ts';
 import { createSequences } from '@fitness/shared/mongo/sequence.ts';
@@ -58,7 +58,7 @@ test('other commands of the process do not count, whatever they read', async () 
 });
 
 test('commands count that wait for a connection, in a transaction, in a shared read and after the answer', async () => {
-  const batch = createTurnBatch(async () => read());
+  const batch = createTickBatch(async () => read());
   const sequences = createSequences(connection);
   await sequences.next('a');
   const many = Array.from({ length: 20 }, () => read);

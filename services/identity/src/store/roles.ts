@@ -1,5 +1,5 @@
 /** Roles: named sets of permissions. */
-import { createTurnBatch } from '@fitness/shared/kernel/turn-batch.ts';
+import { createTickBatch } from '@fitness/shared/kernel/turn-batch.ts';
 import { COMMAND_MAX_MS } from '@fitness/shared/mongo/command-rules.ts';
 import { type ClientSession, type Connection, trusted } from '@fitness/shared/mongo/connect.ts';
 import { privacy, retain } from '@fitness/shared/mongo/privacy.ts';
@@ -27,7 +27,7 @@ export type Roles = ReturnType<typeof createRoles>;
 export const createRoles = (connection: Connection, revocations: Revocations) => {
   const roles = connection.model<Role>('Role', schema);
   const withIds = (ids: number[]) => roles.find({ _id: trusted({ $in: ids }) });
-  const readTogether = createTurnBatch((ids: number[]) =>
+  const readTogether = createTickBatch((ids: number[]) =>
     withIds(ids).maxTimeMS(COMMAND_MAX_MS).lean<Role[]>().exec(),
   );
   return {

@@ -1,7 +1,7 @@
 /** Accounts. Reads return only live accounts, unless a method says otherwise. */
 import type { MediaCopy } from '@fitness/contracts/media-copy.ts';
 import { sameWords } from '@fitness/shared/kernel/same-words.ts';
-import { createTurnBatch } from '@fitness/shared/kernel/turn-batch.ts';
+import { createTickBatch } from '@fitness/shared/kernel/turn-batch.ts';
 import { createRowTexts, type RowTexts } from '@fitness/shared/lists/texts.ts';
 import { COMMAND_MAX_MS } from '@fitness/shared/mongo/command-rules.ts';
 import { type ClientSession, type Connection, trusted } from '@fitness/shared/mongo/connect.ts';
@@ -117,7 +117,7 @@ const createReads = (connection: Connection, keys: LoginKeys) => {
       .find({ _id: trusted({ $in: ids }) })
       .select(WITH_ERASED_AT)
       .lean<(User & { erased_at: Date | null })[]>();
-  const readTogether = createTurnBatch(async (ids: number[]) => {
+  const readTogether = createTickBatch(async (ids: number[]) => {
     const rows = await withIds(ids).maxTimeMS(COMMAND_MAX_MS);
     return new Map(rows.map((user) => [user._id, liveOrNull(user)]));
   });

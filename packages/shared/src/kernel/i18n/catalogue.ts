@@ -10,12 +10,12 @@ export type MessageKey = Exclude<CatalogueKey, FormKey> | PluralKey<CatalogueKey
 /**
  * How the translator writes a parameter, by its name in the texts. Callers pass values and format nothing.
  *
- * - `number`: in the digits of the language, grouped. An amount of money is one.
+ * - `number`: in the digits of the language, grouped; used for amounts of money, too.
  * - `record`: the number of a record, in the digits of the language, not grouped.
  * - `instant`: a timestamp of the API, `YYYY-MM-DD HH:MM:SS` in UTC. It is written in words, in the calendar and the time zone
  *   of the language.
  * - `day`: `YYYY-MM-DD`, written in words and in the calendar of the language.
- * - `verbatim`: as it is: names, texts that somebody has written, and what people copy or apps fill in, such as codes, ids, phones,
+ * - `verbatim`: unchanged. Used for names, texts that people have written, and values to copy, such as codes, ids, phones,
  *   IBANs and addresses.
  */
 export const PARAMETERS = {
@@ -26,7 +26,7 @@ export const PARAMETERS = {
   client: 'verbatim',
   code: 'verbatim',
   count: 'number',
-  /** A part of the instant that `language.instant` puts together. */
+  /** The date part of `language.instant`. */
   date: 'verbatim',
   deletion_scheduled_at: 'instant',
   developer: 'verbatim',
@@ -64,5 +64,5 @@ type Parameters = typeof PARAMETERS;
 export type MessageParams = {
   [Name in keyof Parameters]?: Parameters[Name] extends 'number' | 'record' ? number : string;
 };
-/** Every text of English. A language may have more forms of a plural, such as `_few`. */
+/** Every English text. A language may have more plural forms, such as `_few`. */
 export type Catalogue = Record<CatalogueKey, string> & Partial<Record<FormKey, string>>;

@@ -2,14 +2,14 @@ import Negotiator from 'negotiator';
 import { DEFAULT_LOCALE, isLocale, LOCALES, type Locale } from './translate.ts';
 
 /**
- * The language of a response by `Accept-Language` with its quality values. A region is ignored (`fa-IR` is `fa`, as is
- * `fa_IR`, which clients send that pass on the name of their locale);
- * without a match or a header it is the default.
+ * The language of a response, chosen by `Accept-Language` with its quality values. A region is ignored: `fa-IR` is `fa`.
+ * So is `fa_IR`, which clients send when they pass on the name of their locale.
+ * Without a match or a header, the default language is used.
  */
 export const negotiateLocale = (acceptLanguage: string | undefined): Locale => {
   if (acceptLanguage === undefined) return DEFAULT_LOCALE;
-  const known = negotiated.get(acceptLanguage);
-  if (known !== undefined) return known;
+  const cached = negotiated.get(acceptLanguage);
+  if (cached !== undefined) return cached;
   const locale = negotiate(acceptLanguage);
   if (acceptLanguage.length <= MAX_KEPT_LENGTH) {
     if (negotiated.size >= MAX_KEPT) negotiated.clear();

@@ -10,7 +10,7 @@ const keys = Object.keys(en) as (keyof Catalogue)[];
 const plurals = keys.filter((key) => key.endsWith('_other')).map((key) => key.replace(/_other$/, ''));
 const isForm = (key: string): boolean => plurals.some((plural) => key.startsWith(`${plural}_`));
 const messages = [...keys.filter((key) => !isForm(key)), ...plurals] as MessageKey[];
-/** No texts: what `Intl` and pages need to know of the language. */
+/** Settings of a language for `Intl` and pages, which are not texts. */
 const SETTINGS = ['language.direction', 'language.tag', 'language.time_zone'];
 const parametersOf = (text: string): string[] =>
   [...text.matchAll(/\{(\w+)\}/g)].map(([, name]) => name ?? '').sort();
@@ -43,12 +43,12 @@ const samplesOf = (locale: string, count: number): Record<string, string> => ({
 
 describe('every text', () => {
   describe.each([...CATALOGUES])('in %s', (locale, texts) => {
-    test.each(keys)('%s is there, with the same parameters', (key) => {
+    test.each(keys)('%s exists, with the parameters of the English text', (key) => {
       expect(texts[key]?.trim()).not.toBe('');
       expect(parametersOf(texts[key] ?? '')).toEqual(parametersOf(en[key as keyof typeof en]));
     });
 
-    test('has no text that English lacks', () => {
+    test('a catalogue has no text that English lacks', () => {
       const others = Object.keys(texts).filter((key) => !isForm(key));
       expect(others.sort()).toEqual(keys.filter((key) => !isForm(key)).sort());
     });
@@ -60,12 +60,12 @@ describe('every text', () => {
       );
     });
 
-    test('has a direction of writing', () => {
+    test('a catalogue declares the direction of its writing', () => {
       expect(['ltr', 'rtl']).toContain(texts['language.direction']);
     });
   });
 
-  test('is in Persian letters in the Persian catalogue', () => {
+  test('every text of the Persian catalogue is in Persian letters', () => {
     const texts = CATALOGUES.get('fa');
     expect(texts?.['language.direction']).toBe('rtl');
     for (const key of keys.filter((name) => !SETTINGS.includes(name))) {
@@ -73,16 +73,16 @@ describe('every text', () => {
     }
   });
 
-  test('is there in English and Persian', () => {
+  test('English and Persian are supported', () => {
     expect(LOCALES).toEqual(expect.arrayContaining(['en', 'fa']));
   });
 
-  test('declares how each of its parameters is written', () => {
+  test('every parameter of a text is declared with its format, and no other', () => {
     const used = new Set(Object.values(en).flatMap(parametersOf));
     expect([...used].sort()).toEqual(Object.keys(PARAMETERS).sort());
   });
 
-  test('comes out with all parameters filled in, as their kinds are written', () => {
+  test('every text is translated with all parameters filled in, each in the format of its kind', () => {
     for (const locale of LOCALES) {
       for (const key of messages) {
         for (const count of [1, 3_000]) {
@@ -96,7 +96,7 @@ describe('every text', () => {
     }
   });
 
-  test('has no Latin digit in Persian, besides those of a name', () => {
+  test('a Persian text has no Latin digits except in names', () => {
     const names =
       /MP4|UTF-8|\bHTTP 422\b|\b422\b|\((?:20[012]|409|422)\)|CloudEvents 1\.0|AsyncAPI 3|`[^`]*`/g;
     for (const key of messages.filter((name) => !SETTINGS.includes(name))) {
@@ -111,7 +111,7 @@ describe('every text', () => {
     ['en', 'January 15, 2026 at 20:29 UTC', 'January 15, 2026'],
     ['fa', '۲۵ دی ۱۴۰۴ ساعت ۲۳:۵۹ به وقت تهران', '۲۵ دی ۱۴۰۴'],
   ])(
-    'in %s has instants and days in words, in the calendar and zone of the language',
+    'a text in %s shows instants and days in words, in the calendar and zone of the language',
     (locale, instant, day) => {
       const expires_at = '2026-01-15 20:29:59';
       expect(formatInstant(locale, parseTimestamp(expires_at))).toBe(instant);
@@ -120,13 +120,13 @@ describe('every text', () => {
     },
   );
 
-  test('in Persian has the day of Tehran, which begins before that of UTC', () => {
+  test('a Persian text shows the day of Tehran, which begins before the UTC day', () => {
     expect(formatInstant('fa', parseTimestamp('2026-03-20 20:29:00'))).toMatch(/^۲۹ اسفند ۱۴۰۴ ساعت ۲۳:۵۹ /);
     expect(formatInstant('fa', parseTimestamp('2026-03-20 20:30:00'))).toMatch(/^۱ فروردین ۱۴۰۵ ساعت ۰۰:۰۰ /);
   });
 
   test.each(['', 'soon', '2026-01-15T00:00:00Z'])(
-    'shows a stored %j as it is where a timestamp is expected',
+    'a stored %j is shown unchanged where a timestamp is expected',
     (stored) => {
       expect(translate('fa', 'blocker.active_premium', { expires_at: stored })).toBe(
         `اشتراک ویژهٔ شما تا ${stored} فعال است.`,
@@ -134,7 +134,7 @@ describe('every text', () => {
     },
   );
 
-  test('of a language that is not there is English, with English numbers and dates', () => {
+  test('an unsupported language falls back to English, with English numbers and dates', () => {
     expect(translate('xx', 'blocker.unsettled_balance', { balance: 5_000 })).toContain('5,000 Tooman');
     expect(formatInstant('xx', parseTimestamp('2026-01-15 00:00:00'))).toBe('January 15, 2026 at 00:00 UTC');
   });
@@ -144,7 +144,7 @@ describe('every text', () => {
     ['en', 3, 'You own 3 gyms. Transfer or delete them first.'],
     ['fa', 1, 'شما مالک ۱ باشگاه هستید. ابتدا آن را واگذار یا حذف کنید.'],
     ['fa', 3, 'شما مالک ۳ باشگاه هستید. ابتدا آن‌ها را واگذار یا حذف کنید.'],
-  ])('in %s has its own form for the count %d', (locale, count, text) => {
+  ])('a text in %s has its own plural form for the count %d', (locale, count, text) => {
     expect(translate(locale, 'blocker.gym_ownership', { count })).toBe(text);
   });
 
@@ -152,7 +152,7 @@ describe('every text', () => {
     ['en', 1_250_000, '1,250,000 Tooman'],
     ['fa', 1_250_000, '۱٬۲۵۰٬۰۰۰ تومان'],
     ['fa', -5_000, '\u200e−۵٬۰۰۰ تومان'],
-  ])('in %s writes the amount %j as the language does', (locale, amount, text) => {
+  ])('a text in %s writes the amount %j as the language does', (locale, amount, text) => {
     expect(translate(locale, 'ops.tooman', { amount })).toBe(text);
   });
 
@@ -160,11 +160,11 @@ describe('every text', () => {
     ['en', ['Member'], 'Member'],
     ['en', ['Member', 'Operator'], 'Member and Operator'],
     ['fa', ['عضو', 'اپراتور', 'مدیر سیستم'], 'عضو،‏ اپراتور، و مدیر سیستم'],
-  ])('in %s writes a list as the language does', (locale, texts, list) => {
+  ])('a text in %s writes a list as the language does', (locale, texts, list) => {
     expect(formatList(locale, texts).replaceAll('\u200f', '')).toBe(list.replaceAll('\u200f', ''));
   });
 
-  test('takes parameters as they are: no escaping, no second filling-in', () => {
+  test('parameters are inserted unchanged, without escaping or nested interpolation', () => {
     const t = translator('en');
     expect(t(message('validation.one_of', { values: `<a>&"{min}$t(error.internal)` }))).toBe(
       'This field must be one of: <a>&"{min}$t(error.internal).',
@@ -200,7 +200,7 @@ describe('the language of an answer', () => {
     ['en;q=0, fa', 'fa'],
     ['en;q=0, *', LOCALES.find((locale) => locale !== 'en')],
     ['  fa  ;  q=0.3  ', 'fa'],
-  ])('for %p is %s', (header, locale) => {
+  ])('the language for the header %p is %s', (header, locale) => {
     expect(negotiateLocale(header)).toBe(locale);
   });
 
@@ -216,7 +216,7 @@ describe('the language of an answer', () => {
     'x'.repeat(8_000),
     ','.repeat(8_000),
     `${'a-'.repeat(2_000)},fa;q=`,
-  ])('for a header that makes no sense is one of ours', (header) => {
+  ])('a malformed header still selects a supported language', (header) => {
     expect(LOCALES).toContain(negotiateLocale(header));
   });
 });

@@ -1,6 +1,6 @@
 /**
- * Public texts. Each file in `catalogues/` is a language; they are read at start. The type of every catalogue comes from
- * `en`, so that a missing message fails the type check. i18next does interpolation and plurals: the number `count` selects
+ * Public texts. Each file in `catalogues/` is a language and is read at start. Every catalogue has the type of
+ * `en`, so a missing message fails the type check. i18next does interpolation and plurals: the number `count` selects
  * the form of a plural.
  */
 import { readdirSync } from 'node:fs';
@@ -45,7 +45,7 @@ interface Formats {
   number: Intl.NumberFormat;
   list: Intl.ListFormat;
   record: Intl.NumberFormat;
-  /** A day of a calendar, which no time zone moves. */
+  /** A calendar day, which is independent of time zones. */
   day: Intl.DateTimeFormat;
   date: Intl.DateTimeFormat;
   time: Intl.DateTimeFormat;
@@ -87,7 +87,7 @@ export const formatInstant = (locale: Locale, instant: Date): string => {
   return translate(locale, 'language.instant', { date: date.format(instant), time: time.format(instant) });
 };
 
-/** {@link formatInstant} in two parts, between which alone a line may break: the date, and the time with its zone. */
+/** {@link formatInstant} in two parts: the date, and the time with its zone. A line may break only between them. */
 export const instantParts = (locale: Locale, instant: Date): [date: string, time: string] => {
   const { date, time } = formats(locale);
   const withoutDate = translate(locale, 'language.instant', { date: '', time: time.format(instant) });
@@ -101,19 +101,19 @@ export const formatList = (locale: Locale, texts: readonly string[]): string =>
 const DAY = /^\d{4}-\d\d-\d\d$/;
 const TIMESTAMP = /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/;
 
-/** `YYYY-MM-DD` as `December 31, 1999` in English, `۱۰ دی ۱۳۷۸` in Persian. Another text stays as it is. */
+/** `YYYY-MM-DD` as `December 31, 1999` in English, `۱۰ دی ۱۳۷۸` in Persian. Any other text is returned unchanged. */
 export const formatDay = (locale: Locale, text: string): string =>
   DAY.test(text) ? formats(locale).day.format(new Date(text)) : text;
 
-/** {@link formatInstant} for a timestamp of the API, `YYYY-MM-DD HH:MM:SS` in UTC. Another text stays as it is. */
+/** {@link formatInstant} for a timestamp of the API, `YYYY-MM-DD HH:MM:SS` in UTC. Any other text is returned unchanged. */
 export const formatTimestampIn = (locale: Locale, text: string): string =>
   TIMESTAMP.test(text) ? formatInstant(locale, parseTimestamp(text)) : text;
 
-/** 0 is Sunday. */
+/** The name of a weekday; 0 is Sunday. */
 export const formatWeekday = (locale: Locale, day: number): string =>
   formats(locale).weekday.format(new Date(Date.UTC(2026, 0, 4 + day)));
 
-/** Stored data may have another form than its parameter: it is written as it is. */
+/** Stored data that does not have the format of its parameter is written unchanged. */
 const formatParameter = (locale: Locale, name: string, value: string | number): string => {
   const kind = Object.hasOwn(PARAMETERS, name) ? PARAMETERS[name as keyof typeof PARAMETERS] : 'verbatim';
   if (typeof value === 'number') {

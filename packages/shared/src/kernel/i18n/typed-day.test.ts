@@ -7,20 +7,20 @@ const period = (locale: string, text: string): string[] | undefined => {
   return day && [formatTimestamp(day.start), formatTimestamp(day.end)];
 };
 
-describe('a day that is typed', () => {
+describe('a typed day', () => {
   test.each([
     ['۱۴۰۵/۰۹/۰۶', '2026-11-26 20:30:00', '2026-11-27 20:29:59'],
     ['1405/09/06', '2026-11-26 20:30:00', '2026-11-27 20:29:59'],
     [' ١٤٠٥-٩-٦ ', '2026-11-26 20:30:00', '2026-11-27 20:29:59'],
     ['1403/12/30', '2025-03-19 20:30:00', '2025-03-20 20:29:59'],
-    // Tehran had daylight saving time until 2022: this day began an hour later, and its last one had 25 hours.
+    // Tehran had daylight saving time until 2022. It began at the end of this day, and the day that ended it had 25 hours.
     ['1401/01/02', '2022-03-21 20:30:00', '2022-03-22 19:29:59'],
     ['1401/06/30', '2022-09-20 19:30:00', '2022-09-21 20:29:59'],
-  ])('%s is a day in Tehran by the Persian calendar', (text, start, end) => {
+  ])('%s is read as a day in Tehran by the Persian calendar', (text, start, end) => {
     expect(period('fa', text)).toEqual([start, end]);
   });
 
-  test.each(['2026-11-27', '2026/11/27', '۲۰۲۶-۱۱-۲۷'])('%s is a day in UTC in English', (text) => {
+  test.each(['2026-11-27', '2026/11/27', '۲۰۲۶-۱۱-۲۷'])('%s is read as a UTC day in English', (text) => {
     expect(period('en', text)).toEqual(['2026-11-27 00:00:00', '2026-11-27 23:59:59']);
   });
 
@@ -37,7 +37,7 @@ describe('a day that is typed', () => {
     ['en', '1405/09/06'],
     ['en', '2026-11-27 10:00'],
     ['xx', '2026-11-27'],
-  ])('in %s, %j is none', (locale, text) => {
+  ])('in %s, %j is not a day', (locale, text) => {
     expect(parseTypedDay(locale, text)).toBeUndefined();
   });
 
@@ -53,7 +53,7 @@ describe('a day that is typed', () => {
     },
   );
 
-  test('is shown in the calendar, the zone and the digits of the language', () => {
+  test('a day is shown in the calendar, the zone and the digits of the language', () => {
     const instant = parseTimestamp('2026-11-26 20:30:00');
     expect([formatTypedDay('en', instant), formatTypedDay('fa', instant)]).toEqual([
       '2026-11-26',

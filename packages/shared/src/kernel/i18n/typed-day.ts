@@ -1,4 +1,4 @@
-/** A day that somebody types in the calendar of their language, as the period that it is in their time zone. */
+/** Converts a day that a person types in the calendar of their language to a period in their time zone. */
 import { SECOND_MS } from '../clock.ts';
 import { CATALOGUES, type Locale } from './translate.ts';
 
@@ -53,7 +53,7 @@ const firstSecond = (ordinal: Ordinal, target: number): number => {
   return low;
 };
 
-/** Undefined for what is no day of the calendar of `locale`. */
+/** Undefined for a text that is not a day in the calendar of `locale`. */
 export const parseTypedDay = (locale: Locale, text: string): Period | undefined => {
   const [, year, , month, day] = DAY.exec(latinDigits(text.trim())) ?? [];
   const format = formatOf(locale);

@@ -1,12 +1,12 @@
 /**
- * Makes a user with its own password for each process at each server:
+ * Creates a user with a password for each process at each server:
  *
  *   node packages/shared/src/process-identity/provisioning/credentials-cli.ts <directory>
  *     [--mongodb <address>] [--redis <address>] [--rabbitmq <address>]
  *
  * The addresses are those of the servers without a user; by default those of docker-compose.yml. A user is in the database of its
  * process, unless the address of MongoDB has an `authSource`. Reads EVENTS_NAMESPACE (fitness).
- * What exists stays, so that it can be repeated; to change a password, delete its file before. Exit codes: 0 done, 64 wrong
+ * Existing files stay, so it can be repeated. To change a password, delete its file first. Exit codes: 0 done, 64 wrong
  * usage, 78 a variable that is the same for all processes.
  */
 import { parseArgs } from 'node:util';
@@ -41,8 +41,8 @@ const readArguments = () => {
 };
 
 const main = (): number => {
-  const given = readArguments();
-  if (given === undefined) {
+  const args = readArguments();
+  if (args === undefined) {
     printError(USAGE);
     return EXIT_USAGE;
   }
@@ -53,8 +53,8 @@ const main = (): number => {
     printError(`Wrong configuration: ${names}: each process has its own, such as IDENTITY_${shared[0]?.[0]}`);
     return EXIT_CONFIG;
   }
-  writeCredentials({ ...given, namespace: process.env.EVENTS_NAMESPACE || 'fitness' });
-  process.stdout.write(`Every process has its users and passwords in ${given.directory}.\n`);
+  writeCredentials({ ...args, namespace: process.env.EVENTS_NAMESPACE || 'fitness' });
+  process.stdout.write(`Every process has its users and passwords in ${args.directory}.\n`);
   return 0;
 };
 

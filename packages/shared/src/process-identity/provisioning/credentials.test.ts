@@ -36,7 +36,7 @@ const passwords = (files: Map<string, string>): string[] =>
   [...files.values()].flatMap((content) => /^[a-z]+:\/\/[\w-]+:(\w+)@/.exec(content)?.[1] ?? []);
 
 describe('the credentials', () => {
-  test('are a directory for each process, with its variables', () => {
+  test('the credentials are a directory for each process, with its variables', () => {
     const files = [...first.keys()];
     for (const { name, database, hasEvents } of PROCESSES) {
       const variables = [
@@ -51,7 +51,7 @@ describe('the credentials', () => {
     }
   });
 
-  test('are addresses of the given servers, with the database of the user', () => {
+  test('the credentials are addresses of the servers, with the database of the user', () => {
     expect(first.get('store-billing/MONGODB_URI')).toMatch(
       /^mongodb:\/\/store-billing:\w{48}@mongodb-0\.data:27017,mongodb-1\.data:27017\/\?replicaSet=rs0&authSource=fitness_store_billing$/,
     );
@@ -59,7 +59,7 @@ describe('the credentials', () => {
     expect(first.get('operator/AMQP_URL')).toMatch(/^amqps:\/\/operator:\w{48}@rabbitmq\.data:5671$/);
   });
 
-  test('have another password for each user of each server, which no server’s file but MongoDB’s contains', () => {
+  test('each user of each server has its own password, which only the file of MongoDB contains', () => {
     const all = passwords(first);
     expect(all.length).toBeGreaterThan(PROCESSES.length * 2);
     expect(new Set(all).size).toBe(all.length);
@@ -67,15 +67,15 @@ describe('the credentials', () => {
     expect(all.filter((password) => files.includes(password))).toEqual([]);
   });
 
-  test('are readable by their owner only', () => {
+  test('the credentials are readable by their owner only', () => {
     const open = [...first.keys()].filter((file) => (statSync(join(directory, file)).mode & 0o777) !== 0o400);
     expect(open).toEqual([]);
     const directories = readdirSync(directory).map((name) => statSync(join(directory, name)).mode & 0o777);
     expect(new Set(directories)).toEqual(new Set([0o700]));
   });
 
-  test('stay when they are made again; a deleted one gets a new password alone', () => {
-    // It has a salt.
+  test('existing credentials stay, and only a deleted one gets a new password', () => {
+    // The hash in the definitions has a salt.
     const withoutDefinitions = (files: Map<string, string>) =>
       [...files].filter(([file]) => file !== 'rabbitmq/definitions.json');
     write();

@@ -30,11 +30,11 @@ interface CredentialsOptions {
   servers: ServerAddresses;
 }
 
-/** Of the image of the product, and of the official images of the servers. */
+/** User ids in the image of the product and in the official images of the servers. */
 const PROCESS_ID = 1000;
 const SERVER_ID = 999;
 
-/** Its name at the servers that the operators administer. */
+/** The name of the administrator at the servers that operators administer. */
 const ADMINISTRATOR = 'administrator';
 
 const newPassword = (): string => randomBytes(24).toString('hex');
@@ -53,7 +53,7 @@ const withAuthSource = (address: string, db: string): string => {
 const vhostIn = (address: string): string | undefined =>
   decodeURIComponent(new URL(address).pathname.slice(1)) || undefined;
 
-/** Not by `URL`, which does not parse an address with several hosts. */
+/** Parses the address without `URL`, which does not accept several hosts. */
 const passwordIn = (address: string): string | undefined =>
   /^[a-z+]+:\/\/[^:/@]+:([^@]+)@/.exec(address)?.[1];
 
@@ -65,7 +65,7 @@ const createWrite = (directory: string): Write => {
     const path = join(directory, file);
     const parent = dirname(path);
     mkdirSync(parent, { recursive: true });
-    // Renamed: a reader sees the old file or the new one.
+    // The file is renamed, so a reader sees the old one or the new one.
     const temporary = `${path}.new`;
     rmSync(temporary, { force: true });
     writeFileSync(temporary, content, { mode: 0o400 });
@@ -79,7 +79,7 @@ const createWrite = (directory: string): Write => {
 };
 
 /**
- * Writes what is missing; existing passwords stay. A directory for each process, whose files have the names of its
+ * Writes missing files; existing passwords stay. There is a directory for each process, whose files have the names of its
  * variables, for the operator, and for each server. A file is readable by its process only.
  */
 export const writeCredentials = ({ directory, namespace, servers }: CredentialsOptions): void => {
@@ -88,7 +88,7 @@ export const writeCredentials = ({ directory, namespace, servers }: CredentialsO
     const path = join(directory, file);
     return existsSync(path) ? readFileSync(path, 'utf8') : undefined;
   };
-  /** Writes the address of a user and returns its password: the one that the file contains, else a new one. */
+  /** Writes the address of a user and returns its password, which is new unless the file has one. */
   const addressOf = (file: string, user: string, server: string, db?: string): string => {
     const password = passwordIn(read(file) ?? '') ?? newPassword();
     const address = withUser(server, user, password);

@@ -32,11 +32,11 @@ const readArguments = () => {
 };
 
 const main = async (): Promise<number> => {
-  const given = readArguments();
-  const [file, ...rest] = given?.positionals ?? [];
+  const args = readArguments();
+  const [file, ...rest] = args?.positionals ?? [];
   const { MONGODB_URI: uri } = process.env;
   const seals = process.env.LEDGER_SEALS_DATABASE || undefined;
-  if (given?.values.atlas === true && rest.length === 0) {
+  if (args?.values.atlas === true && rest.length === 0) {
     const passwords = file === undefined ? undefined : readPasswords(file);
     process.stdout.write(`${JSON.stringify(atlasUsers(seals, passwords), null, 2)}\n`);
     return 0;

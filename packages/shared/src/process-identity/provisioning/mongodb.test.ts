@@ -35,7 +35,7 @@ test("the operator's role in Atlas changes nothing but the counters and results 
   expect(operator?.inheritedRoles.filter(({ role }) => role !== 'read')).toEqual([]);
 });
 
-test('a role for Atlas has a name that Atlas takes, and no password stands where none is given', () => {
+test('a role for Atlas has a name that Atlas accepts, and a user without a password has none', () => {
   const { roles, users } = atlasUsers();
   expect(roles.map(({ roleName }) => roleName).filter((name) => !/^[\w-]+$/.test(name))).toEqual([]);
   expect(JSON.stringify(users)).not.toContain('password');

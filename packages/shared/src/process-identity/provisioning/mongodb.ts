@@ -1,5 +1,5 @@
 /**
- * The users of MongoDB: each service has its own database, and one with the seals of its audit log that it can only add to.
+ * The users of MongoDB: each service has a database, and an append-only one with the seals of its audit log.
  * No user of a process can create users or roles.
  */
 import { auditSealsDatabase } from '../../audit/models.ts';
@@ -81,7 +81,7 @@ export const mongodbUsers = (seals = SEALS): User[] => [
         db,
         name,
         roles: [
-          // It allows indexes as well; a user ends its own sessions without a privilege (ADR 45).
+          // The role allows indexes, too. A user can end its own sessions without a privilege (ADR 45).
           { role: 'readWrite', db },
           ...ofSeals.map((database) => ({ role: APPEND_ONLY, db: database })),
         ],
@@ -103,7 +103,7 @@ export const mongodbUsers = (seals = SEALS): User[] => [
 const inAtlas = (action: string): string => action.replace(/[A-Z]/g, '_$&').toUpperCase();
 
 /**
- * The same users for Atlas, where only its API creates them: in the database `admin`, and with one custom role each, because a
+ * The same users for Atlas, where only its API creates them. They are in the database `admin` and have one custom role each: a
  * user who has one may have no other. These are the bodies of its requests, which have a password where `passwords` has one.
  */
 export const atlasUsers = (seals = SEALS, passwords: ReadonlyMap<string, string> = new Map()) => {
@@ -147,7 +147,7 @@ interface CreateOptions {
   seals?: string | undefined;
 }
 
-/** Creates the roles and users, or updates those that exist. `connection`: of an administrator. */
+/** Creates or updates the roles and users. `connection`: the connection of an administrator. */
 export const createMongodbUsers = async (
   connection: Connection,
   { passwords, seals = SEALS }: CreateOptions,

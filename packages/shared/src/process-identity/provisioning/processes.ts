@@ -1,4 +1,4 @@
-/** What each process of the product needs of the servers. All permissions are derived from it. */
+/** The needs of each process at the servers. All permissions are derived from them. */
 import type { ProcessName } from '../../kernel/process-name.ts';
 
 export type RedisUse = 'limits' | 'idempotency' | 'score-locks' | 'revocations' | 'credential-cache';
@@ -9,7 +9,7 @@ export interface ProcessNeeds {
   database: string | undefined;
   /** What it keeps in Redis. */
   redis: readonly RedisUse[];
-  /** It publishes and consumes events. */
+  /** Whether it publishes and consumes events. */
   hasEvents: boolean;
   /** Commands of RPC over RabbitMQ that it sends and serves. */
   commands: readonly string[];

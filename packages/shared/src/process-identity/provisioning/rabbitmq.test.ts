@@ -48,9 +48,9 @@ const all = [
 ];
 
 const permitted = (user: string, kind: 'configure' | 'write' | 'read'): string[] => {
-  const found = definitions.permissions.find((each) => each.user === user);
-  if (found === undefined) throw new Error(`${user} has no permissions`);
-  return all.filter((name) => new RegExp(found[kind]).test(name)).sort();
+  const permission = definitions.permissions.find((each) => each.user === user);
+  if (permission === undefined) throw new Error(`${user} has no permissions`);
+  return all.filter((name) => new RegExp(permission[kind]).test(name)).sort();
 };
 
 const SMS = commandQueue(NAMESPACE, 'sms.send');
@@ -61,22 +61,22 @@ const COMMANDS = 'fitness.commands';
 const ofCommands = (service: string, ...own: string[]): string[] => (service === 'identity' ? own : []);
 
 describe.each(services)('%s', (service) => {
-  test('declares no more than its lock and its replies', () => {
+  test('a service declares no more than its lock and its replies', () => {
     const own = [deadLetterLock(NAMESPACE, service), ...ofCommands(service, REPLIES)];
     expect(permitted(service, 'configure')).toEqual(own.sort());
   });
 
-  test('publishes to the exchange of all events, to its own, to those that wait, and to that of its commands', () => {
+  test('a service publishes to the exchanges of events, of its queues, of its retries and of its commands', () => {
     const own = [
       eventsExchangeName(NAMESPACE),
       serviceExchange(NAMESPACE, service),
-      // An exchange and a queue have this name.
+      // An exchange and a queue share this name.
       ...[...waitQueues(service), ...waitQueues(service)],
     ];
     expect(permitted(service, 'write')).toEqual([...own, ...ofCommands(service, COMMANDS, REPLIES)].sort());
   });
 
-  test('publishes no event of another service', () => {
+  test('a service publishes no event of another service', () => {
     const topic = definitions.topic_permissions.find(({ user }) => user === service);
     const published = EVENTS.map(({ type }) => type).filter((type) =>
       new RegExp(topic?.write ?? '.*').test(type),
@@ -87,7 +87,7 @@ describe.each(services)('%s', (service) => {
     expect(topic?.exchange).toBe(eventsExchangeName(NAMESPACE));
   });
 
-  test('reads its own queues, those of later releases and the mark of the topology, and nothing else', () => {
+  test('a service reads only its queues, including later ones, and the mark of the topology', () => {
     const own = [
       ...consumerQueues(service),
       deadLetterQueue(NAMESPACE, service),
@@ -102,7 +102,7 @@ describe.each(services)('%s', (service) => {
   });
 
   // RabbitMQ refuses the passive declare of what a user has no permission for.
-  test('may check all that it checks at its start', () => {
+  test('a service has permission for all checks of its start', () => {
     const checked = [
       topologyMark(NAMESPACE, EVENTS),
       ...serviceQueueDefinitions(NAMESPACE, service, RETRY_DELAYS_MS).map(({ name }) => name),
@@ -112,27 +112,27 @@ describe.each(services)('%s', (service) => {
     expect(permitted(service, 'read')).toEqual(expect.arrayContaining(checked));
   });
 
-  test('reaches its dead letters and its consumers by its own exchange, and nothing else', () => {
+  test('the exchange of a service leads only to its dead letters and its consumers', () => {
     const reached = definitions.bindings
       .filter(({ source }) => source === serviceExchange(NAMESPACE, service))
       .map(({ destination }) => destination);
     expect(reached.sort()).toEqual([...consumerQueues(service), deadLetterQueue(NAMESPACE, service)].sort());
   });
 
-  test('an event that waits returns to the queue of its consumer by its routing key', () => {
+  test('a waiting event returns to the queue of its consumer by its routing key', () => {
     for (const queue of waitQueues(service)) {
-      const found = definitions.queues.find(({ name }) => name === queue);
-      expect(found?.arguments).toMatchObject({
+      const definition = definitions.queues.find(({ name }) => name === queue);
+      expect(definition?.arguments).toMatchObject({
         'x-dead-letter-exchange': serviceExchange(NAMESPACE, service),
       });
-      expect(found?.arguments).not.toHaveProperty('x-dead-letter-routing-key');
+      expect(definition?.arguments).not.toHaveProperty('x-dead-letter-routing-key');
       expect(definitions.bindings.filter(({ destination }) => destination === queue)).toMatchObject([
         { source: queue },
       ]);
     }
   });
 
-  test('gets the events that list it as a consumer', () => {
+  test('a service gets the events that list it as a consumer', () => {
     const bound = definitions.bindings
       .filter(({ source }) => source === eventsExchangeName(NAMESPACE))
       .filter(({ destination }) => consumerQueues(service).includes(destination))
@@ -143,7 +143,7 @@ describe.each(services)('%s', (service) => {
   });
 });
 
-test('the mark of the topology is another one after every change of an event or its consumers', () => {
+test('the mark of the topology changes with every change of an event or its consumers', () => {
   const mark = topologyMark(NAMESPACE, EVENTS);
   expect(definitions.exchanges.map(({ name }) => name)).toContain(mark);
   expect(topologyMark(NAMESPACE, EVENTS.toReversed())).toBe(mark);
@@ -156,12 +156,12 @@ test('the mark of the topology is another one after every change of an event or 
   for (const events of changes) expect(topologyMark(NAMESPACE, events)).not.toBe(mark);
 });
 
-test('the operator reads dead letters and returns them, and counts what is in every queue of a service', () => {
+test('the operator reads and returns dead letters, and counts the messages in every queue of a service', () => {
   expect(permitted(OPERATOR, 'read')).toEqual(
     services.map((service) => deadLetterQueue(NAMESPACE, service)).sort(),
   );
   const exchanges = services.map((service) => serviceExchange(NAMESPACE, service));
-  // RabbitMQ counts a queue for who has any permission on it. This one would bind it, to an exchange that the operator may read.
+  // RabbitMQ counts a queue for any user with a permission on it. This one allows binding it to an exchange that the operator may read.
   const ofServices = all.filter((name) =>
     exchanges.some((exchange) => name === exchange || name.startsWith(`${exchange}.`)),
   );

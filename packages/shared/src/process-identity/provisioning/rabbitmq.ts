@@ -1,6 +1,6 @@
 /**
  * The definitions of RabbitMQ: all exchanges, queues and bindings of the product, and a user for each process. A process
- * publishes its own events, reads its own queues and declares nothing that others use. Nobody may use the default
+ * publishes its events, reads its queues and declares nothing that others use. No process may use the default
  * exchange, which leads to every queue.
  */
 import { createHash, randomBytes } from 'node:crypto';
@@ -29,7 +29,7 @@ import { OPERATOR, PROCESSES, type ProcessNeeds } from './processes.ts';
 
 const DEFAULT_VHOST = '/';
 const NOTHING = '^$';
-/** Instead of the id in the name of a queue of replies. */
+/** Placeholder for the id in the name of a reply queue. */
 const ANY_ID = 'any-id';
 
 interface Permissions {
@@ -52,9 +52,9 @@ const matching = (names: readonly string[], prefixes: readonly string[] = []): s
 export const eventPrefix = (service: string): string => `${service.replaceAll('-', '_')}.`;
 
 /**
- * A process reads everything that begins with its name, so that a later release can have more queues, and the marks of the
- * topology. RabbitMQ answers a passive declare only with a permission on that exchange or queue. Since 4.3.1 any is enough; 4.2.6
- * and 4.3.0 ask for the one to configure, which would allow to delete it.
+ * A process reads the marks of the topology and everything that begins with its name: a later release can have more queues.
+ * RabbitMQ answers a passive declare only with a permission on that exchange or queue. Since 4.3.1 any is enough; 4.2.6
+ * and 4.3.0 ask for the one to configure, which would allow deleting it.
  */
 const permissionsOf = (namespace: string, { name, commands }: ProcessNeeds): Permissions => {
   const replies = commands.map((command) => replyQueue(namespace, command, ANY_ID));
@@ -85,7 +85,7 @@ const operatorPermissions = (namespace: string, services: readonly string[]): Pe
   read: matching(services.map((service) => deadLetterQueue(namespace, service))),
 });
 
-/** As RabbitMQ stores it: four bytes of salt, and the SHA-256 of salt and password. */
+/** The hash that RabbitMQ stores: four bytes of salt, and the SHA-256 of salt and password. */
 const passwordHash = (password: string): string => {
   const salt = randomBytes(4);
   const hash = createHash('sha256').update(salt).update(password).digest();

@@ -2,10 +2,10 @@
 import { createHash } from 'node:crypto';
 import { PROCESSES, type RedisUse } from './processes.ts';
 
-/** `ping`: the health check of the release before. */
+/** `ping`: the health check of the previous release. */
 const OF_CONNECTION = ['ping', 'info', 'client|setname'];
 
-/** The keys behind the namespace, and the commands; those inside of a script are checked as well. */
+/** The keys below the namespace, and the commands. Commands inside a script are checked, too. */
 const USES: Record<RedisUse, { keys: (process: string) => string; commands: readonly string[] }> = {
   limits: {
     keys: (process) => `${process}:limit:*`,
