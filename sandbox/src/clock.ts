@@ -1,4 +1,4 @@
-/** The clock of the product in a demonstration: the system clock, and what `PUT /_sandbox/clock` has added to it. */
+/** The clock of a demo: the system clock plus the time that `PUT /_sandbox/clock` has added. */
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { type Clock, DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '@fitness/shared/kernel/clock.ts';
@@ -11,7 +11,7 @@ const MAX_ADVANCED_MS = 3_650 * DAY_MS;
 /** The processes of the product follow within a second. */
 const FOLLOW_MS = SECOND_MS;
 
-/** Milliseconds of a duration such as `14d`; undefined for another text. */
+/** Milliseconds of a duration such as `14d`; undefined for any other text. */
 export const durationMs = (text: string): number | undefined => {
   const [, count, unit = ''] = DURATION.exec(text) ?? [];
   const unitMs = UNIT_MS[unit];
@@ -21,17 +21,17 @@ export const durationMs = (text: string): number | undefined => {
 export interface SandboxClock extends Clock {
   advancedMs(): number;
   /**
-   * Resolves when every process that waits for an advance has asked again, after a second at the latest. False when it would be more than
-   * ten years ahead.
+   * Resolves when every waiting process has polled again, after a second at the latest. False if the clock would be more than ten
+   * years ahead.
    */
   advance(byMs: number): Promise<boolean>;
-  /** As {@link SandboxClock.advance}, by what is missing to `totalMs`. */
+  /** Advances to `totalMs` in all, like {@link SandboxClock.advance}. */
   advanceTo(totalMs: number): Promise<boolean>;
-  /** Resolves when the clock is not at `afterMs`, after `timeoutMs` at the latest. */
+  /** Resolves when the advance differs from `afterMs`, after `timeoutMs` at the latest. */
   advanced(afterMs: number, timeoutMs: number): Promise<void>;
 }
 
-/** `file` keeps the advance over restarts, as the databases keep the dates that depend on it. */
+/** `file` preserves the advance across restarts, because stored dates depend on it. */
 export const createSandboxClock = (system: Clock, file?: string): SandboxClock => {
   let advancedMs = file === undefined ? 0 : readAdvance(file);
   const waiting = new Set<() => void>();
@@ -69,7 +69,7 @@ export const createSandboxClock = (system: Clock, file?: string): SandboxClock =
   };
 };
 
-/** 0 without a readable file. */
+/** Milliseconds; 0 if the file cannot be read. */
 const readAdvance = (file: string): number => {
   try {
     const advance = Number(readFileSync(file, 'utf8'));

@@ -22,7 +22,7 @@ export const API_URL = 'http://127.0.0.1:8080';
 const HOST_NAME = /^(?:[a-z\d_.-]+|\[[\da-f:.]+\])$/;
 
 const schema = z.object({
-  // Emulated money and messages must never stand where real ones are expected.
+  // Emulated money and messages must never replace real ones.
   NODE_ENV: z
     .string()
     .optional()
@@ -59,21 +59,21 @@ const schema = z.object({
 export interface SandboxConfig {
   host: string;
   port: number;
-  /** The first of the ports of the providers' own addresses. */
+  /** First port of the provider addresses. */
   providerPort: number;
   smtpPort: number;
-  /** For which it answers besides loopback ones. */
+  /** Hosts that the sandbox serves besides loopback ones. */
   hosts: readonly string[];
   /** Whether the processes of the product follow its clock. */
   seedDemo: boolean;
-  /** Keeps the advance of the clock over restarts. */
+  /** File that preserves the advance of the clock across restarts. */
   clockFile: string | undefined;
   /** Origin of the gateway, for browsers. */
   apiUrl: string;
   logLevel: LogLevel;
 }
 
-/** Reads the environment, where an empty variable counts as unset. Throws {@link ConfigError}. */
+/** Reads the environment. An empty variable is treated as unset. Throws {@link ConfigError}. */
 export function loadConfig(environment: Record<string, string | undefined> = process.env): SandboxConfig {
   const present = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''));
   const parsed = schema.safeParse(present);

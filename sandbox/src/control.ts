@@ -36,7 +36,7 @@ const emailModeBody = z.object({ mode: z.enum(EMAIL_MODES), to: z.string().min(1
 const templateBody = z.object({ text: z.string().min(1).max(900).includes('%token') });
 const zibalModeBody = z.object({ mode: z.enum(ZIBAL_MODES) });
 
-/** `amount`, in Rial: what the gateway takes instead of what was requested. */
+/** `amount`, in Rial: the amount that the gateway charges instead of the requested one. */
 const zibalClickBody = z.object({ amount: z.int().positive().optional() }).default({});
 const clockBody = z.object({
   advance: z.string().transform((text, context) => {
@@ -48,7 +48,7 @@ const clockBody = z.object({
 });
 const reachedBody = z.object({ advanced_ms: z.int().min(0) });
 const clockQuery = z.object({ after_ms: z.coerce.number().int().min(0).optional() });
-/** Less than the processes of the product wait for an answer. */
+/** Shorter than the timeout of the processes that wait. */
 const CLOCK_WAIT_MS = 20 * SECOND_MS;
 
 const callsQuery = z.object({ token: z.string().min(1) });
@@ -60,7 +60,7 @@ const purchaseBody = z.object({
   quantity: z.int().min(1).max(100).optional(),
 });
 
-/** The parsed input, or undefined after a 422 was sent. */
+/** The parsed input, or undefined after a 422 response. */
 function checked<T>(reply: FastifyReply, schema: z.ZodType<T>, input: unknown): T | undefined {
   const parsed = schema.safeParse(input ?? {});
   if (parsed.success) return parsed.data;
@@ -208,7 +208,7 @@ const tooFar = (reply: FastifyReply, field: string): FastifyReply => {
   return reply.code(422).send({ message: 'The given data was invalid.', errors });
 };
 
-/** Only beside a product with demo data, whose processes follow this clock. */
+/** Only for a product with demo data, whose processes follow this clock. */
 function clockRoutes(app: FastifyInstance, { clock }: Harness): void {
   const resource = () => ({
     data: { now: formatTimestamp(clock.now()), advanced_ms: clock.advancedMs() },
@@ -225,7 +225,7 @@ function clockRoutes(app: FastifyInstance, { clock }: Harness): void {
     if (await clock.advance(body.advance)) return reply.send(resource());
     return tooFar(reply, 'advance');
   });
-  // By a process that is ahead of a sandbox that has lost its file. No `after_ms` does it: a page of another site could read that.
+  // Called by a process that is ahead of a sandbox without its file. A GET must not do this: another site could send it.
   app.put('/clock/reached', async (request, reply) => {
     const body = checked(reply, reachedBody, request.body);
     if (!body) return reply;

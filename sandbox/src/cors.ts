@@ -1,4 +1,4 @@
-/** Pages of this machine may call the control routes: an app under development reads its codes there. */
+/** Local pages may call the control routes: an app under development reads its codes there. */
 import type { FastifyInstance } from 'fastify';
 import { isLoopback } from './hosts.ts';
 

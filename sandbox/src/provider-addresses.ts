@@ -1,4 +1,4 @@
-/** Each provider at an address of its own, for clients that know only a host: their paths begin at its root. */
+/** A separate address for each provider, for clients whose host is configurable and whose paths are fixed. */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -6,9 +6,9 @@ import type { FastifyInstance } from 'fastify';
 import { PROVIDERS } from './providers/index.ts';
 import type { ProviderAddress } from './wire.ts';
 
-/** Pages of providers need them at every address. */
+/** Paths that the pages of providers need at every address. */
 const SHARED_PATH = /^\/(?:_sandbox|assets)\//;
-/** A client that takes the address for a proxy sends the whole URL. */
+/** A client that uses the address as a proxy sends the whole URL. */
 const ABSOLUTE_FORM = /^https?:\/\/[^/?#]*/i;
 
 const pathBelow = (root: string, url: string): string => {
@@ -18,16 +18,16 @@ const pathBelow = (root: string, url: string): string => {
 
 interface ProviderServers {
   /**
-   * Listens on `firstPort` and those that follow it, in the order of {@link PROVIDERS}, or on free ones for 0. Rejects when a
-   * port is taken.
+   * Listens on consecutive ports from `firstPort`, in the order of {@link PROVIDERS}, or on free ones for 0. Rejects if a port is
+   * in use.
    */
   listen(where: { host: string; firstPort: number }): Promise<ProviderAddress[]>;
 }
 
-/** They end with `app`, whose routes they share. */
+/** The servers share the routes of `app` and close with it. */
 export const createProviderServers = (app: FastifyInstance): ProviderServers => {
   const servers = PROVIDERS.map(({ title, prefix }) => {
-    // Of `/cafebazaar/devapi/v2` only the first segment is the sandbox's.
+    // Only the first segment of `/cafebazaar/devapi/v2` belongs to the sandbox.
     const root = `/${prefix.split('/')[1]}`;
     const server = createServer((request, response) => {
       request.url = pathBelow(root, request.url ?? '/');

@@ -17,21 +17,21 @@ export interface SandboxOptions {
   host?: string;
   /** 0, the default, takes any free port. */
   port?: number;
-  /** The first of the ports at which each provider has an address of its own; 0, the default, takes free ones. */
+  /** First port of the provider addresses. 0, the default, takes free ones. */
   providerPort?: number;
-  /** Of the SMTP relay; 0, the default, takes any free port. */
+  /** Port of the SMTP relay. 0, the default, takes any free port. */
   smtpPort?: number;
-  /** Names for which it answers besides loopback ones, in lower case. */
+  /** Hosts that the sandbox serves besides loopback ones, in lower case. */
   hosts?: readonly string[];
   /** Origin of the gateway, which the sample app calls from the browser. */
   apiUrl?: string;
   logLevel?: LogLevel;
   /** Whether the processes of the product follow its clock, which can therefore be advanced. */
   seedDemo?: boolean;
-  /** Keeps the advance of the clock over restarts. */
+  /** File that preserves the advance of the clock across restarts. */
   clockFile?: string | undefined;
   clock?: Clock;
-  /** How long the mode `slow` keeps a caller waiting; 30 seconds unless told. */
+  /** How long the mode `slow` keeps a caller waiting. Default 30 seconds. */
   slowMs?: number;
 }
 
@@ -48,7 +48,7 @@ const SLOW_MS = 30 * SECOND_MS;
 /** Purchase tokens are long, and they are path segments. */
 const MAX_SEGMENT_LENGTH = 4_096;
 
-/** An empty body is no body, whatever its content type says; a body of an unknown type is ignored. */
+/** An empty body is treated as absent, whatever its content type. A body of an unknown type is ignored. */
 function acceptBodies(app: FastifyInstance): void {
   const parseJson = app.getDefaultJsonParser('error', 'error');
   app.removeContentTypeParser(['application/json', 'text/plain']);
@@ -80,7 +80,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     logger: { level: options.logLevel ?? 'silent' },
     // Provider keys, purchase tokens and codes are in the URLs, so only route patterns are logged, below.
     logController: new LogController({ disableRequestLogging: true }),
-    // A caller kept waiting by the mode `slow` must not hold up the end.
+    // A caller kept waiting by the mode `slow` must not delay the shutdown.
     forceCloseConnections: true,
     routerOptions: { maxParamLength: MAX_SEGMENT_LENGTH },
   });

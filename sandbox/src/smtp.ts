@@ -1,4 +1,4 @@
-/** The SMTP relay of the sandbox: takes e-mails, keeps them, and delivers none. */
+/** The SMTP relay of the sandbox: it accepts and stores e-mails, and delivers none. */
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { simpleParser } from 'mailparser';
@@ -11,14 +11,14 @@ const refusal = (responseCode: number, message: string): Error =>
   Object.assign(new Error(message), { responseCode });
 
 interface SmtpRelay {
-  /** Rejects when the port is taken; 0 takes a free one. */
+  /** Rejects if the port is in use. 0 takes a free one. */
   listen(where: { host: string; port: number }): Promise<number>;
   close(): Promise<void>;
 }
 
 /**
- * As relays are: without a log-in nothing is taken (530), a wrong one is refused (535), and so are unknown recipients
- * (550). It offers no TLS, because it has no certificate that a client could trust.
+ * Behaves like real relays: it requires a login (530), and refuses a wrong one (535) and unknown recipients (550).
+ * It offers no TLS, because it has no certificate that a client could trust.
  */
 export const createSmtpRelay = ({ state, slowMs }: Harness): SmtpRelay => {
   const slowTimers = new Set<NodeJS.Timeout>();
@@ -37,7 +37,7 @@ export const createSmtpRelay = ({ state, slowMs }: Harness): SmtpRelay => {
     onRcptTo: ({ address }, _session, done) => {
       const mode = state.emailModeFor(address);
       if (mode === 'refuse') done(refusal(550, 'No such user here'));
-      // Relays repeat the address.
+      // Real relays repeat the address in the error.
       else if (mode === 'busy') done(refusal(451, `<${address}> Try again later`));
       else if (mode === 'slow') {
         const timer = setTimeout(() => {
@@ -66,7 +66,7 @@ export const createSmtpRelay = ({ state, slowMs }: Harness): SmtpRelay => {
       }, done);
     },
   });
-  // Of single connections, such as a client that goes away.
+  // Errors of single connections, such as a client that disconnects.
   server.on('error', () => undefined);
   return {
     listen: async ({ host, port }) => {

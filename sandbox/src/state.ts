@@ -88,7 +88,7 @@ export interface Purchase {
   state: PurchaseState;
   /** What Google Play calls the obfuscated external account id. */
   accountId: string | null;
-  /** Null: paid. Shown by Google Play alone, as is the quantity. */
+  /** Null for a paid purchase. Only Google Play shows the type and the quantity. */
   purchaseType: (typeof PURCHASE_TYPES)[number] | null;
   quantity: number;
   purchasedAt: Date;
@@ -97,10 +97,10 @@ export interface Purchase {
   acknowledged: boolean;
 }
 
-/** Of Google Play, for a purchase that nobody has paid for. */
+/** Google Play's types of purchases that nobody has paid for. */
 export const PURCHASE_TYPES = ['test', 'promo', 'rewarded'] as const;
 
-/** The products that exist at the stores. */
+/** Products in the stores. */
 export const PRODUCTS = ['premium_plus', 'boost_basic', 'boost_pro'] as const;
 
 /** The approved templates of the account at the SMS provider. */
@@ -115,7 +115,7 @@ const SMS_TEMPLATES: readonly (readonly [name: string, text: string])[] = [
 
 const KEPT = 10_000;
 
-/** A map that drops its oldest entry when it is full, to bound the memory. */
+/** A map that drops its oldest entry when it is full, which bounds the memory. */
 class BoundedMap<K, V> extends Map<K, V> {
   readonly #limit: number;
 
@@ -133,8 +133,8 @@ class BoundedMap<K, V> extends Map<K, V> {
 }
 
 /**
- * One spelling for every way of writing a phone number: +98…, 0098…, 98…, 09… and 9… are the same Iranian number.
- * Persian and Arabic digits count. Null when it cannot be a phone number.
+ * Normalizes a phone number: +98…, 0098…, 98…, 09… and 9… are the same Iranian number.
+ * Persian and Arabic digits are accepted. Null if it cannot be a phone number.
  */
 export function normaliseReceptor(raw: string): string | null {
   const compact = foldDigits(raw).replace(/[\s()-]/g, '');
@@ -182,12 +182,12 @@ export class SandboxState {
     for (const [name, text] of SMS_TEMPLATES) this.smsTemplates.set(name, text);
   }
 
-  /** Changes at a reset, so that a slow request from before records nothing after it. */
+  /** Changes at a reset: a slow request from before the reset records nothing. */
   get generation(): number {
     return this.#generation;
   }
 
-  /** Growing, and above those of an earlier run: the product's database outlives the sandbox and keeps track ids. */
+  /** Ids grow, even across restarts: the product's database outlives the sandbox and stores track ids. */
   nextId(): number {
     this.#lastId = Math.max(this.#lastId + 1, this.#clock.now().getTime());
     return this.#lastId;
@@ -206,7 +206,7 @@ export class SandboxState {
     return this.#smsModes;
   }
 
-  /** A mode for one number (E.164) goes before the mode for all. */
+  /** A mode for one number (E.164) overrides the mode for all. */
   setSmsMode(mode: SmsMode, receptor: string | null): void {
     if (receptor === null) this.#smsMode = mode;
     else this.#smsModes.set(receptor, mode);
@@ -231,7 +231,7 @@ export class SandboxState {
     return this.#pushModes.get(token) ?? this.pushMode;
   }
 
-  /** A mode for one device goes before the mode for all. */
+  /** A mode for one device overrides the mode for all. */
   setPushMode(mode: PushMode, token: string | null): void {
     if (token === null) this.pushMode = mode;
     else this.#pushModes.set(token, mode);
@@ -246,7 +246,7 @@ export class SandboxState {
     return this.#emailModes.get(address.toLowerCase()) ?? this.emailMode;
   }
 
-  /** A mode for one address goes before the mode for all. */
+  /** A mode for one address overrides the mode for all. */
   setEmailMode(mode: EmailMode, address: string | null): void {
     if (address === null) this.emailMode = mode;
     else this.#emailModes.set(address.toLowerCase(), mode);
@@ -257,28 +257,28 @@ export class SandboxState {
     this.emails.set(id, { ...email, id, sentAt: this.#clock.now() });
   }
 
-  /** The same purchase in a new state keeps what the product did to it; another product makes it a new purchase. */
+  /** A purchase in a new state stays consumed or acknowledged. Another product makes it a new purchase. */
   putPurchase(
     token: string,
     productId: string,
     state: PurchaseState,
     more: Partial<Pick<Purchase, 'accountId' | 'purchaseType' | 'quantity'>> = {},
   ): Purchase {
-    const known = this.purchases.get(token);
-    const kept = known?.productId === productId ? known : undefined;
+    const previous = this.purchases.get(token);
+    const existing = previous?.productId === productId ? previous : undefined;
     const now = this.#clock.now();
     const purchase: Purchase = {
-      id: kept?.id ?? this.nextId(),
+      id: existing?.id ?? this.nextId(),
       token,
       productId,
       state,
-      accountId: more.accountId ?? kept?.accountId ?? null,
-      purchaseType: more.purchaseType ?? kept?.purchaseType ?? null,
-      quantity: more.quantity ?? kept?.quantity ?? 1,
-      purchasedAt: kept?.purchasedAt ?? now,
-      voidedAt: state === 'refunded' ? (kept?.voidedAt ?? now) : null,
-      consumed: kept?.consumed ?? false,
-      acknowledged: kept?.acknowledged ?? false,
+      accountId: more.accountId ?? existing?.accountId ?? null,
+      purchaseType: more.purchaseType ?? existing?.purchaseType ?? null,
+      quantity: more.quantity ?? existing?.quantity ?? 1,
+      purchasedAt: existing?.purchasedAt ?? now,
+      voidedAt: state === 'refunded' ? (existing?.voidedAt ?? now) : null,
+      consumed: existing?.consumed ?? false,
+      acknowledged: existing?.acknowledged ?? false,
     };
     this.purchases.set(token, purchase);
     return purchase;

@@ -1,4 +1,4 @@
-/** The failures of emulated providers: no answer, a late answer, or an invalid one. */
+/** Failures of emulated providers: no response, a late one, or an invalid one. */
 import type { Clock } from '@fitness/shared/kernel/clock.ts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { SandboxClock } from './clock.ts';
@@ -7,7 +7,7 @@ import type { Purchase, SandboxState } from './state.ts';
 export interface Harness {
   state: SandboxState;
   clock: SandboxClock;
-  /** Nothing advances it: access tokens do not end while a request with one is under way. */
+  /** Never advanced: an access token must not expire while a request uses it. */
   realTime: Clock;
   /** Whether the processes of the product follow the clock, which can then be advanced. */
   isFollowed: boolean;
@@ -21,7 +21,7 @@ export interface Provider {
   title: string;
   /** Path of its routes in the sandbox. */
   prefix: string;
-  /** Where the original is: its clients send it as `Host`. */
+  /** Hosts of the original, which its clients send as `Host`. */
   originalHosts: readonly string[];
   /** The variables with which the product calls it. `base` is the sandbox's origin with the prefix. */
   environment(base: string): Record<string, string>;
@@ -41,8 +41,8 @@ export function dropConnection(request: FastifyRequest, reply: FastifyReply): vo
 }
 
 /**
- * Waits for the slow delay. False when the client has disconnected or the sandbox was reset meanwhile; then nothing may be
- * recorded.
+ * Waits for the slow delay. False if the client has disconnected or the sandbox was reset meanwhile. Nothing may be
+ * recorded then.
  */
 export async function waitSlowly(
   harness: Harness,
@@ -63,28 +63,29 @@ export async function waitSlowly(
 }
 
 /**
- * Finds the requested purchase and simulates its failure mode. `answered`: the response was sent. `not_found`: no such token, or (when `productId` is given) a token of another product.
+ * Finds the requested purchase and simulates its failure mode. `answered`: the response was sent.
+ * `not_found`: the token is unknown, or belongs to a product other than `productId`.
  */
 export async function findPurchase(
   harness: Harness,
   request: FastifyRequest,
   reply: FastifyReply,
-  wanted: { token: string; productId?: string },
+  query: { token: string; productId?: string },
 ): Promise<Purchase | 'not_found' | 'answered'> {
-  const told = harness.state.purchases.get(wanted.token)?.state;
-  if (told === 'unreachable') {
+  const state = harness.state.purchases.get(query.token)?.state;
+  if (state === 'unreachable') {
     dropConnection(request, reply);
     return 'answered';
   }
-  if (told === 'garbage') {
+  if (state === 'garbage') {
     await reply.type('text/html').send('<html><body><h1>Service temporarily moved</h1></body></html>');
     return 'answered';
   }
-  if (told === 'slow' && !(await waitSlowly(harness, request, reply))) return 'answered';
+  if (state === 'slow' && !(await waitSlowly(harness, request, reply))) return 'answered';
   // Looked up again: the state may have been changed during a slow wait.
-  const purchase = harness.state.purchases.get(wanted.token);
+  const purchase = harness.state.purchases.get(query.token);
   if (!purchase) return 'not_found';
-  if (wanted.productId !== undefined && purchase.productId !== wanted.productId) return 'not_found';
+  if (query.productId !== undefined && purchase.productId !== query.productId) return 'not_found';
   return purchase;
 }
 
@@ -104,8 +105,8 @@ export function settledState(purchase: Purchase): 'purchased' | 'canceled' | 're
 }
 
 /**
- * `missing` without a credential, `refused` for one that begins with "invalid": a way to try how the product takes
- * a provider's no to its own credentials. Any other credential is good.
+ * `missing` without a credential, `refused` for one that begins with "invalid", else `good`. This shows how the product
+ * handles refused credentials.
  */
 export function judgeCredential(value: unknown): 'good' | 'missing' | 'refused' {
   if (typeof value !== 'string' || value === '') return 'missing';

@@ -42,7 +42,7 @@ const advance = (sandbox: Sandbox, duration: unknown) =>
   send(sandbox, 'PUT', '/clock', { advance: duration });
 
 describe('PUT /_sandbox/clock', () => {
-  test('adds seconds, minutes, hours and days to the clock of the sandbox', async () => {
+  test('the clock is advanced by seconds, minutes, hours or days', async () => {
     const sandbox = await start({ clock: new ManualClock('2026-01-15T10:00:00Z') });
     await advance(sandbox, '30s');
     await advance(sandbox, '5m');
@@ -57,7 +57,7 @@ describe('PUT /_sandbox/clock', () => {
   });
 
   test.each(['-1d', '0d', '1', 'd', '1.5h', '1w', '1d ', '99999999999s', 14, null, undefined])(
-    'refuses %j under the field and leaves the clock',
+    'an advance by %j is refused under the field and does not change the clock',
     async (duration) => {
       const sandbox = await start();
       expect(await advance(sandbox, duration)).toMatchObject({
@@ -68,7 +68,7 @@ describe('PUT /_sandbox/clock', () => {
     },
   );
 
-  test('refuses to go more than ten years ahead in all', async () => {
+  test('the clock goes at most ten years ahead in all', async () => {
     const sandbox = await start();
     expect((await advance(sandbox, '3650d')).status).toBe(200);
     expect(await advance(sandbox, '1s')).toMatchObject({
@@ -78,13 +78,13 @@ describe('PUT /_sandbox/clock', () => {
     expect((await send(sandbox, 'GET')).body).toMatchObject({ data: { advanced_ms: 3_650 * DAY_MS } });
   });
 
-  test('is 404 beside a product without demo data, which does not follow', async () => {
+  test('the clock routes are 404 for a product without demo data, which does not follow', async () => {
     const sandbox = await start({ seedDemo: false });
     expect((await advance(sandbox, '1d')).status).toBe(404);
     expect((await send(sandbox, 'GET')).status).toBe(404);
   });
 
-  test('moves what the emulated providers say', async () => {
+  test('an advance moves the times that the emulated providers return', async () => {
     const sandbox = await start({ clock: new ManualClock('2026-01-15T10:00:00Z') });
     await advance(sandbox, '1d');
     await fetch(`${sandbox.url}/kavenegar/v1/some-key/sms/send.json`, {
@@ -95,7 +95,7 @@ describe('PUT /_sandbox/clock', () => {
     expect(body.data).toMatchObject([{ sent_at: '2026-01-16 10:00:00' }]);
   });
 
-  test('ends no access token of Google, which may be in use', async () => {
+  test('an advance expires no access token of Google, which may be in use', async () => {
     const sandbox = await start();
     const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
     const scope = 'https://www.googleapis.com/auth/androidpublisher';
@@ -115,14 +115,14 @@ describe('PUT /_sandbox/clock', () => {
     expect((await fetch(`${google}${purchase}`, { headers: wrong })).status).toBe(401);
   });
 
-  test('stays where it is when the sandbox forgets everything', async () => {
+  test('the clock keeps its advance when the sandbox is reset', async () => {
     const sandbox = await start();
     await advance(sandbox, '14d');
     await send(sandbox, 'DELETE', '');
     expect((await send(sandbox, 'GET')).body).toMatchObject({ data: { advanced_ms: 14 * DAY_MS } });
   });
 
-  test('survives a restart of the sandbox in its file', async () => {
+  test('the advance survives a restart of the sandbox in its file', async () => {
     const clockFile = temporaryFile();
     const before = await start({ clockFile });
     await advance(before, '14d');
@@ -131,7 +131,7 @@ describe('PUT /_sandbox/clock', () => {
     expect((await send(after, 'GET')).body).toMatchObject({ data: { advanced_ms: 14 * DAY_MS } });
   });
 
-  test('begins at the system clock when its file cannot be read', async () => {
+  test('the clock starts at the system time if its file cannot be read', async () => {
     const clockFile = temporaryFile();
     mkdirSync(dirname(clockFile));
     writeFileSync(clockFile, 'yesterday');
@@ -149,7 +149,7 @@ describe('a process of the product', () => {
   };
   const aheadMs = (clock: { now(): Date }): number => clock.now().getTime() - Date.now();
 
-  test('has followed when the answer to the advance arrives', async () => {
+  test('every process has followed when the response to the advance arrives', async () => {
     const sandbox = await start();
     const clocks = await Promise.all(Array.from({ length: 8 }, () => follow(sandbox.url)));
     for (const days of [1, 2, 3]) {
@@ -158,7 +158,7 @@ describe('a process of the product', () => {
     }
   });
 
-  test('begins where the sandbox is, which is no advance of its own', async () => {
+  test("a process starts at the sandbox's time, which is not reported as an advance", async () => {
     const sandbox = await start();
     await advance(sandbox, '14d');
     const clock = await follow(sandbox.url);
@@ -166,7 +166,7 @@ describe('a process of the product', () => {
     expect(clock.advancedWithin(Number.POSITIVE_INFINITY)).toBe(0);
   });
 
-  test('is told of each advance, and knows how much of it was recent', async () => {
+  test('a process is notified of each advance, and knows how much of it is recent', async () => {
     const sandbox = await start();
     const clock = await follow(sandbox.url);
     let advances = 0;
@@ -181,7 +181,7 @@ describe('a process of the product', () => {
     expect(clock.advancedWithin(10_000)).toBe(60_000 + HOUR_MS);
   });
 
-  test('takes a sandbox that restarts without its file to where it is', async () => {
+  test('a process advances a sandbox that restarts without its file to its own time', async () => {
     const sandbox = await start();
     const { port } = new URL(sandbox.url);
     const clock = await follow(sandbox.url);
@@ -189,7 +189,7 @@ describe('a process of the product', () => {
     await sandbox.close();
     const restarted = await start({ port: Number(port) });
     const advancedMs = async (): Promise<unknown> => {
-      // The connection to the first one may still be taken for open.
+      // The connection to the first sandbox may still appear to be open.
       const answer = await send(restarted, 'GET').catch(() => undefined);
       return (answer?.body.data as { advanced_ms: number } | undefined)?.advanced_ms;
     };
@@ -200,16 +200,19 @@ describe('a process of the product', () => {
     expect(clock.advancedWithin(Number.POSITIVE_INFINITY)).toBe(15 * DAY_MS);
   });
 
-  test.each([-1, 1.5, 3_651 * DAY_MS, '1', null])('that says it is at %j is refused', async (advanced_ms) => {
-    const sandbox = await start();
-    expect(await send(sandbox, 'PUT', '/clock/reached', { advanced_ms })).toMatchObject({
-      status: 422,
-      body: { errors: { advanced_ms: [expect.any(String)] } },
-    });
-    expect((await send(sandbox, 'GET')).body).toMatchObject({ data: { advanced_ms: 0 } });
-  });
+  test.each([-1, 1.5, 3_651 * DAY_MS, '1', null])(
+    'a reported advance of %j is refused',
+    async (advanced_ms) => {
+      const sandbox = await start();
+      expect(await send(sandbox, 'PUT', '/clock/reached', { advanced_ms })).toMatchObject({
+        status: 422,
+        body: { errors: { advanced_ms: [expect.any(String)] } },
+      });
+      expect((await send(sandbox, 'GET')).body).toMatchObject({ data: { advanced_ms: 0 } });
+    },
+  );
 
-  test('that is behind does not take the sandbox back', async () => {
+  test('a process that is behind does not turn the sandbox back', async () => {
     const sandbox = await start();
     await advance(sandbox, '14d');
     await send(sandbox, 'PUT', '/clock/reached', { advanced_ms: DAY_MS });
@@ -219,14 +222,14 @@ describe('a process of the product', () => {
   test.each([
     ['without a sandbox', true, false],
     ['without the demo data', false, true],
-  ])('has the system clock %s', async (_case, isDemo, hasSandbox) => {
+  ])('a process has the system clock %s', async (_case, isDemo, hasSandbox) => {
     const sandbox = await start();
     const clock = await follow(hasSandbox ? sandbox.url : undefined, isDemo);
     await advance(sandbox, '1d');
     expect(Math.abs(aheadMs(clock))).toBeLessThan(SECOND_MS);
   });
 
-  test('starts without a sandbox that does not answer, and ends at once', async () => {
+  test('a process starts and ends at once although the sandbox does not answer', async () => {
     const startedAt = performance.now();
     const cleanup = createCleanup(log);
     const clock = await openClock({ SEED_DEMO: true, SANDBOX_URL: 'http://127.0.0.1:1' }, log, cleanup);

@@ -1,4 +1,4 @@
-/** Firebase's and the e-mail relay's refusals. */
+/** Refusals of Firebase and of the e-mail relay. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { createTransport } from 'nodemailer';
 import { productEnvironment } from '../src/providers/index.ts';
@@ -56,12 +56,12 @@ const received = async (path: string): Promise<unknown[]> =>
   ((await (await fetch(`${sandbox.url}/_sandbox/${path}`)).json()) as { data: unknown[] }).data;
 
 describe('Firebase', () => {
-  test('takes a message', async () => {
+  test('Firebase accepts a valid message', async () => {
     expect((await send(message({ data: { id: '7' } }))).status).toBe(200);
     expect(await received(`push?token=${TOKEN}`)).toMatchObject([{ title: 'Title', data: { id: '7' } }]);
   });
 
-  test('refuses what it does not know or cannot read, and keeps nothing of it', async () => {
+  test('Firebase refuses unknown fields and unreadable messages, and stores nothing of them', async () => {
     const refusals = [
       await send(message({ unknown: 1 })),
       await send(message({ data: { id: 7 } })),
@@ -77,7 +77,7 @@ describe('Firebase', () => {
     expect(await received('push')).toEqual([]);
   });
 
-  test('refuses other credentials and other projects', async () => {
+  test('Firebase refuses other credentials and other projects', async () => {
     const { access_token: ofPlay } = await tokenAt(
       'google-play',
       'https://www.googleapis.com/auth/androidpublisher',
@@ -125,7 +125,7 @@ describe('the e-mail relay', () => {
     }
   };
 
-  test('takes e-mails of its own users only', async () => {
+  test('the relay accepts e-mails only after a login', async () => {
     expect([await sendMail(undefined), await sendMail('invalid')]).toEqual([530, 535]);
     expect(await received('emails')).toEqual([]);
     expect(await sendMail('sandbox')).toBe(250);

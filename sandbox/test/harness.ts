@@ -1,20 +1,20 @@
 import { ManualClock } from '@fitness/shared/testing/manual-clock.ts';
 import { type Sandbox, startSandbox } from '../src/service.ts';
 
-/** Long enough to tell a slow answer from a quick one on a busy machine, short enough for a test. */
+/** Long enough to distinguish a slow response from a quick one on a busy machine, short enough for a test. */
 export const SLOW_MS = 450;
 
 export interface Answer {
   status: number;
   headers: Headers;
   text: string;
-  // biome-ignore lint/suspicious/noExplicitAny: the tests look into answers of many shapes
+  // biome-ignore lint/suspicious/noExplicitAny: the tests read responses of many shapes
   json: any;
 }
 
 export interface TestSandbox extends Sandbox {
   clock: ManualClock;
-  /** `body`: an object goes as JSON, URLSearchParams as a form. Redirects are not followed. */
+  /** `body`: an object is sent as JSON, URLSearchParams as a form. Redirects are not followed. */
   call(method: string, path: string, body?: unknown, options?: CallOptions): Promise<Answer>;
 }
 

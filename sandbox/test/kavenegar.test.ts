@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { form, pause, startTestSandbox, type TestSandbox, timed } from './harness.ts';
 
-/** So long that a stalled machine still does within it what must happen before the slow answer. */
+/** Long enough for a stalled machine to do what must happen before the slow response. */
 const SLOW_MS = 2_000;
 
 let sandbox: TestSandbox;
@@ -55,7 +55,7 @@ describe('sending', () => {
     ]);
   });
 
-  test('a GET with the same parameters sends as well', async () => {
+  test('a GET with the same parameters sends the message', async () => {
     const query = form({ receptor: '09121234567', token: '111222', template: 'phone-change-fa' });
     expect((await sandbox.call('GET', `${LOOKUP}?${query.toString()}`)).status).toBe(200);
     expect((await inbox())[0].code).toBe('111222');
@@ -80,7 +80,7 @@ describe('sending', () => {
     expect((await inbox())[0].code).toBeNull();
   });
 
-  test('a repeated localid sends nothing twice and answers the same entries', async () => {
+  test('a repeated localid sends nothing twice and returns the same entries', async () => {
     const body = { receptor: PHONE, message: 'code 445566', localid: '77' };
     const first = await sandbox.call('POST', SEND, form(body));
     const second = await sandbox.call('POST', SEND, form(body));
@@ -100,19 +100,19 @@ describe('sending', () => {
 
 describe('the inbox', () => {
   test.each(['+989121234567', '00989121234567', '989121234567', '09121234567', '9121234567', '۰۹۱۲۱۲۳۴۵۶۷'])(
-    'finds the number written as %s',
+    'the inbox finds the number written as %s',
     async (spelling) => {
       await lookup();
       expect(await inbox(spelling)).toHaveLength(1);
     },
   );
 
-  test('finds a number whose plus sign was not encoded in the query', async () => {
+  test('the inbox finds a number whose plus sign was not encoded in the query', async () => {
     await lookup({ receptor: '09121234567' });
     expect((await sandbox.call('GET', `/_sandbox/sms?receptor=${PHONE}`)).json.data).toHaveLength(1);
   });
 
-  test('lists the newest first, and every number when none is named', async () => {
+  test('the inbox lists the newest first, and all numbers if none is named', async () => {
     await lookup({ token: '111111' });
     await lookup({ token: '222222' });
     await lookup({ token: '333333', receptor: '09120000009' });
@@ -125,19 +125,19 @@ describe('the inbox', () => {
     ]);
   });
 
-  test('keeps the newest ten thousand messages', async () => {
+  test('the inbox keeps the newest ten thousand messages', async () => {
     const receptor = Array.from({ length: 200 }, () => PHONE).join(',');
     await sandbox.call('POST', SEND, form({ receptor: PHONE, message: 'the oldest' }));
     for (let batch = 0; batch < 50; batch += 1) {
       await sandbox.call('POST', SEND, form({ receptor, message: `batch ${batch}` }));
     }
-    const kept = await inbox();
-    expect(kept).toHaveLength(10_000);
-    expect(kept[0].message).toBe('batch 49');
-    expect(kept.at(-1).message).toBe('batch 0');
+    const messages = await inbox();
+    expect(messages).toHaveLength(10_000);
+    expect(messages[0].message).toBe('batch 49');
+    expect(messages.at(-1).message).toBe('batch 0');
   });
 
-  test('a receptor that is no phone number is 422 under its name', async () => {
+  test('a receptor that is not a phone number is 422 under its name', async () => {
     const answer = await sandbox.call('GET', '/_sandbox/sms?receptor=nobody');
     expect(answer.status).toBe(422);
     expect(answer.json).toEqual({
@@ -215,7 +215,7 @@ describe('refusals carry the same number in the envelope and in the HTTP status'
 });
 
 describe('modes', () => {
-  test('refuse answers a definite refusal and records nothing', async () => {
+  test('the mode refuse returns a refusal and records nothing', async () => {
     expect((await setMode('refuse')).json).toEqual({ data: { mode: 'refuse', receptor: null } });
     const answer = await lookup();
     expect(answer.status).toBe(411);
@@ -223,13 +223,13 @@ describe('modes', () => {
     expect(await inbox()).toEqual([]);
   });
 
-  test('unreachable ends the connection without an answer and records nothing', async () => {
+  test('the mode unreachable closes the connection without a response and records nothing', async () => {
     await setMode('unreachable');
     await expect(lookup()).rejects.toThrow('fetch failed');
     expect(await inbox()).toEqual([]);
   });
 
-  test('slow answers late, and records the message only when it is sent', async () => {
+  test('the mode slow responds late, and records the message only when it is sent', async () => {
     await setMode('slow');
     const sending = timed(lookup());
     await pause(SLOW_MS / 10);
@@ -240,7 +240,7 @@ describe('modes', () => {
     expect(await inbox()).toHaveLength(1);
   });
 
-  test('slow records nothing when the caller gave up', async () => {
+  test('the mode slow records nothing if the caller gave up', async () => {
     await setMode('slow');
     await expect(lookup({}, AbortSignal.timeout(SLOW_MS / 10))).rejects.toThrow();
     await pause(SLOW_MS * 1.2);
@@ -256,7 +256,7 @@ describe('modes', () => {
     expect(await inbox()).toEqual([]);
   });
 
-  test('a mode for one number, in any spelling, has priority over the mode for all', async () => {
+  test('a mode for one number, in any spelling, overrides the mode for all', async () => {
     await setMode('refuse', '0912 123 4567');
     expect((await lookup()).status).toBe(411);
     expect((await lookup({ receptor: '09120000009' })).status).toBe(200);
@@ -273,7 +273,7 @@ describe('modes', () => {
     expect((await lookup()).status).toBe(200);
   });
 
-  test('an unknown mode is 422 under mode, and no body at all too', async () => {
+  test('an unknown mode and a missing body are 422 under mode', async () => {
     const answer = await setMode('loud');
     expect(answer.status).toBe(422);
     expect(Object.keys(answer.json.errors)).toEqual(['mode']);

@@ -36,7 +36,7 @@ describe.each([
   ['en', 'ltr', 'SMS inbox', 'None yet.'],
   ['fa', 'rtl', 'صندوق پیامک', 'هنوز چیزی نیست.'],
 ])('the page in %s', (locale, direction, title, none) => {
-  test('is chosen by the browser or by a link', async () => {
+  test('the language is chosen by the browser or by a link', async () => {
     const byBrowser = await home('', { 'accept-language': `${locale}, xx;q=0.5` });
     const byLink = await home(`?lang=${locale}`, { 'accept-language': 'xx' });
     for (const { text, headers } of [byBrowser, byLink]) {
@@ -46,11 +46,11 @@ describe.each([
     }
   });
 
-  test('says so when nothing has happened yet', async () => {
+  test('the page says when there is nothing yet', async () => {
     expect((await home(`?lang=${locale}`)).text.split(none)).toHaveLength(6);
   });
 
-  test('is well-formed, and its forms have labels, with and without content', async () => {
+  test('the page is well-formed and its forms have labels, with and without content', async () => {
     const pages = [await home(`?lang=${locale}`)];
     await sendSms('code 778899');
     const trackId = await openPayment();
@@ -67,8 +67,8 @@ describe.each([
   });
 });
 
-describe('what stands first', () => {
-  test('payments and purchases stand before the inboxes', async () => {
+describe('the order of the page', () => {
+  test('payments and purchases come before the inboxes', async () => {
     const { text } = await home();
     const sections = [...text.matchAll(/<section class="card" id="([^"]+)"/g)].map(([, id]) => id);
     expect(sections).toEqual(['payments', 'purchases', 'sms', 'emails', 'push', 'forget']);
@@ -85,8 +85,8 @@ describe('what stands first', () => {
   });
 });
 
-describe('what a browser may do', () => {
-  test('only the script file of the sandbox runs, no inline script or style', async () => {
+describe('content security', () => {
+  test('a browser runs only the script file of the sandbox, no inline script or style', async () => {
     const { text, headers } = await home();
     const policy = headers.get('content-security-policy') ?? '';
     expect(policy).toContain("default-src 'none'; style-src 'self'; ");
@@ -109,7 +109,7 @@ describe('what a browser may do', () => {
     expect(text).not.toContain('<script');
   });
 
-  test('everything that was received is escaped', async () => {
+  test('all received content is escaped', async () => {
     await sendSms('<script>alert("1")</script> code 778899');
     const trackId = await openPayment({ orderId: '<i>' });
     await sandbox.call('PUT', '/_sandbox/store/purchases/tok%3Cb%3E', {
@@ -134,7 +134,7 @@ describe('what a browser may do', () => {
   });
 });
 
-describe('the forms work without a script', () => {
+describe('the forms without a script', () => {
   test('one button for every product and state makes a purchase, whose token the page shows', async () => {
     const { text } = await home('?lang=fa');
     const forms = [
@@ -162,7 +162,7 @@ describe('the forms work without a script', () => {
     expect(verified.json).toMatchObject({ purchaseState: 0 });
   });
 
-  test('a purchase is given another state, and keeps its token', async () => {
+  test('a purchase can get another state, and keeps its token', async () => {
     await submit('/_sandbox/page/purchases', { product_id: 'boost_pro', state: 'purchased' });
     const [, token = ''] = /data-copy="([^"]+)"/.exec((await home()).text) ?? [];
     await submit('/_sandbox/page/purchases', { product_id: 'boost_pro', state: 'refunded', token });
@@ -187,7 +187,7 @@ describe('the forms work without a script', () => {
     expect((await home()).text.split('None yet.')).toHaveLength(6);
   });
 
-  test('what is wrong in a form is said on the page, and nothing changes', async () => {
+  test('the page names the mistake in a form, and nothing changes', async () => {
     const wrong = await submit('/_sandbox/page/sms-mode?lang=fa', { mode: 'refuse', receptor: 'nobody' });
     expect(wrong.status).toBe(422);
     expect(wrong.text).toContain(
@@ -208,10 +208,10 @@ describe('the forms work without a script', () => {
   });
 });
 
-describe('open pages are told of changes', () => {
+describe('change events', () => {
   /** Counts the events that arrive until the work is done and one more second has passed, or `enough` have. */
   const eventsDuring = async (work: () => Promise<unknown>, enough: number): Promise<number> => {
-    // What was announced to a page of an earlier test is sent by then.
+    // Events of an earlier test have been sent by then.
     await pause(500);
     const stop = new AbortController();
     const answer = await fetch(`${sandbox.url}/_sandbox/page/changes`, { signal: stop.signal });
@@ -232,15 +232,15 @@ describe('open pages are told of changes', () => {
     return received.split('event: change').length - 1;
   };
 
-  test('an SMS is an event', async () => {
+  test('an SMS sends an event to open pages', async () => {
     expect(await eventsDuring(() => sendSms('code 1234'), 1)).toBe(1);
   });
 
-  test('reading the page is none', async () => {
+  test('reading the page sends no event', async () => {
     expect(await eventsDuring(() => home(), 1)).toBe(0);
   });
 
-  test('a burst of changes is few events', async () => {
+  test('a burst of changes sends few events', async () => {
     const burst = () => Promise.all(Array.from({ length: 30 }, () => sendSms('code 1234')));
     expect(await eventsDuring(burst, 30)).toBeLessThan(10);
   });

@@ -1,4 +1,4 @@
-/** Each provider at the root of an address of its own: for clients that know only a host. */
+/** Separate addresses of the providers, for clients whose host is configurable and whose paths are fixed. */
 import http from 'node:http';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
@@ -33,8 +33,8 @@ test('npm start names their ports in the same order', async () => {
   expect(emulatedProviders).toEqual(sandbox.addresses.map(({ title }) => title));
 });
 
-describe('an address has the paths of the original', () => {
-  test('Zibal: a payment is opened, its page shown, clicked and verified', async () => {
+describe('the paths of an address', () => {
+  test('the address of Zibal opens, shows, settles and verifies a payment', async () => {
     const zibal = urlOf('Zibal');
     const order = { merchant: 'zibal', amount: 250_000, callbackUrl: 'http://shop.test/back' };
     const opened = await fetch(`${zibal}/v1/request`, json(order));
@@ -53,7 +53,7 @@ describe('an address has the paths of the original', () => {
     expect(await verified.json()).toMatchObject({ result: 100, status: 1 });
   });
 
-  test('Cafe Bazaar, Myket and Google Play: a purchase is found', async () => {
+  test('the addresses of Cafe Bazaar, Myket and Google Play find a purchase', async () => {
     await sandbox.call('PUT', '/_sandbox/store/purchases/t', { product_id: 'boost_pro', state: 'purchased' });
     const bazaar = await fetch(
       `${urlOf('Cafe Bazaar')}/devapi/v2/api/validate/com.app/inapp/boost_pro/purchases/t/`,
@@ -70,7 +70,7 @@ describe('an address has the paths of the original', () => {
     expect((await fetch(google)).status).toBe(401);
   });
 
-  test('an unknown path is 404, and another provider is not there', async () => {
+  test('an unknown path and the path of another provider are 404', async () => {
     expect((await fetch(`${urlOf('Zibal')}/kavenegar/v1/k/sms/send.json`)).status).toBe(404);
     expect((await fetch(`${urlOf('Myket')}/v1/request`, json({}))).status).toBe(404);
   });
@@ -79,7 +79,7 @@ describe('an address has the paths of the original', () => {
 describe('the published client of Kavenegar', () => {
   type Reply = { entries: unknown; status: number; message: string };
 
-  /** It knows one host and port 80, and asks for the whole URL, as of a proxy. */
+  /** It knows one host and port 80, and sends the whole URL as to a proxy. */
   class ToSandbox extends http.Agent {
     override createConnection() {
       return connect(Number(new URL(urlOf('Kavenegar')).port), '127.0.0.1');
@@ -109,7 +109,7 @@ describe('the published client of Kavenegar', () => {
   };
   const code = { receptor: '09121234567', token: '482913', template: 'account-deletion-en' };
 
-  test('sends a code, and reads its delivery', async () => {
+  test('the published client sends a code and reads its delivery status', async () => {
     const sent = await call('VerifyLookup', code);
     expect(sent.status).toBe(200);
     expect(sent.entries).toMatchObject([{ message: 'Your code to delete the account: 482913' }]);
@@ -119,7 +119,7 @@ describe('the published client of Kavenegar', () => {
     expect((await sandbox.call('GET', '/_sandbox/sms')).json.data).toMatchObject([{ code: '482913' }]);
   });
 
-  test('sends a text', async () => {
+  test('the published client sends a text', async () => {
     const sent = await call('Send', { receptor: code.receptor, message: 'hello', sender: '10004346' });
     expect(sent).toMatchObject({ status: 200, entries: [{ message: 'hello', sender: '10004346' }] });
   });
@@ -129,13 +129,13 @@ describe('the published client of Kavenegar', () => {
     [412, 'Send', { receptor: code.receptor, message: 'hello', sender: '1000' }, 'key'],
     [411, 'VerifyLookup', { ...code, receptor: 'nobody' }, 'key'],
     [403, 'VerifyLookup', code, 'invalid-key'],
-  ] as const)('is refused with %i', async (status, method, fields, key) => {
+  ] as const)('the published client is refused with status %i by %s', async (status, method, fields, key) => {
     const refused = await call(method, fields, key);
     expect(refused).toEqual({ status, entries: null, message: expect.any(String) });
     expect((await sandbox.call('GET', '/_sandbox/sms')).json.data).toEqual([]);
   });
 
-  test('the same routes stay below the prefix', async () => {
+  test('the routes below the prefix keep working', async () => {
     const answer = await sandbox.call('POST', '/kavenegar/v1/key/verify/lookup.json', form(code));
     expect(answer.status).toBe(200);
   });

@@ -1,4 +1,4 @@
-/** The sample app: what it is made of, what it may do, and which pages may call the control routes. */
+/** The sample app: its modules, its content security policy, and the pages that may call the control routes. */
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type Sandbox, startSandbox } from '../src/service.ts';
@@ -23,7 +23,7 @@ describe('the sample app', () => {
     expect(policy).toContain(`; img-src 'self' ${API}; `);
   });
 
-  test('the sample app runs only the scripts and styles that stand in it or are files of the sandbox', async () => {
+  test('the sample app runs only its inline scripts and styles and files of the sandbox', async () => {
     const answer = await get('/app');
     const html = await answer.text();
     const policy = answer.headers.get('content-security-policy') ?? '';

@@ -37,7 +37,7 @@ describe('a host', () => {
     'Sandbox',
     'api.kavenegar.com',
     'androidpublisher.googleapis.com',
-  ])('%s is answered', async (host) => {
+  ])('the host %s is served', async (host) => {
     expect(await statusFor([host])).toBe(200);
   });
 
@@ -50,7 +50,7 @@ describe('a host', () => {
     'sandbox.evil.example',
     '128.0.0.1',
     '[::2]',
-  ])('%s is 421, at the addresses of the providers as well', async (host) => {
+  ])('the host %s is 421, including at the addresses of the providers', async (host) => {
     expect(await statusFor([host])).toBe(421);
     expect(await statusFor([host], new URL(sandbox.addresses[1]?.url ?? '').port)).toBe(421);
   });
@@ -62,7 +62,7 @@ describe('a host', () => {
     },
   );
 
-  test('of SANDBOX_HOSTS is a name without a port', () => {
+  test('a host of SANDBOX_HOSTS is a name without a port', () => {
     const hosts = (text: string) => loadConfig({ SANDBOX_HOSTS: text }).hosts;
     expect(hosts('Sandbox, phone.test')).toEqual(['sandbox', 'phone.test']);
     expect([hosts(''), hosts('192.168.1.5,[fd00::1]')]).toEqual([[], ['192.168.1.5', '[fd00::1]']]);
@@ -73,7 +73,7 @@ describe('a host', () => {
 });
 
 describe('the process', () => {
-  /** On free ports where a test does not choose them: the usual ones may belong to a product that runs on this machine. */
+  /** Uses free ports unless a test chooses them: a product on this machine may use the default ones. */
   const FREE_PORTS = { HTTP_PORT: '0', PROVIDER_PORT: '0', SMTP_PORT: '0' };
 
   function run(environment: Record<string, string>) {
@@ -88,21 +88,21 @@ describe('the process', () => {
     return { child, output, exit: once(child, 'close') };
   }
 
-  test('refuses to start in production: exit 78 and one line', async () => {
+  test('the process refuses to start in production: exit 78 and one line', async () => {
     const { output, exit } = run({ NODE_ENV: 'production' });
     expect((await exit)[0]).toBe(78);
     expect(output.stderr).toBe('sandbox: NODE_ENV: the sandbox does not run in production\n');
     expect(output.stdout).toBe('');
   });
 
-  test('refuses a wrong port: exit 78 and one line that names the variable', async () => {
+  test('the process refuses a wrong port: exit 78 and one line that names the variable', async () => {
     const { output, exit } = run({ HTTP_PORT: 'eighty' });
     expect((await exit)[0]).toBe(78);
     expect(output.stderr).toBe('sandbox: HTTP_PORT: must be a port, 0 to 65535\n');
   });
 
   test.each(['HTTP_PORT', 'PROVIDER_PORT', 'SMTP_PORT'])(
-    'names a port that is taken in one line: %s',
+    'a port in use is named in one line: %s',
     async (variable) => {
       const holder = createServer().listen(0, '127.0.0.1');
       await once(holder, 'listening');
@@ -119,7 +119,7 @@ describe('the process', () => {
   );
 
   test.each(['SIGTERM', 'SIGINT'] as const)(
-    'ends with 0 on %s, also with a slow caller waiting',
+    'the process exits 0 on %s, even with a slow caller waiting',
     async (signal) => {
       const { child, output, exit } = run({});
       while (!/listening at/.test(output.stdout) && child.exitCode === null) await pause(20);
@@ -141,7 +141,7 @@ describe('the process', () => {
 });
 
 describe('configuration', () => {
-  test('has defaults, and an empty variable counts as unset', () => {
+  test('the configuration has defaults, and an empty variable is treated as unset', () => {
     expect(loadConfig({ HTTP_PORT: '', HOST: '' })).toEqual({
       host: '127.0.0.1',
       hosts: [],
@@ -155,7 +155,7 @@ describe('configuration', () => {
     });
   });
 
-  test('takes what is set', () => {
+  test('variables override the defaults', () => {
     expect(
       loadConfig({
         HTTP_PORT: '9000',
@@ -189,7 +189,7 @@ describe('configuration', () => {
     { PUBLIC_BASE_URL: 'nowhere' },
     { PUBLIC_BASE_URL: 'ftp://api.fitness.example' },
     { NODE_ENV: 'production' },
-  ])('refuses %j', (environment) => {
+  ])('the configuration %j is refused', (environment) => {
     expect(() => loadConfig(environment)).toThrow(ConfigError);
   });
 });
@@ -201,7 +201,7 @@ describe('the server', () => {
   });
   afterAll(() => sandbox.close());
 
-  test('is alive', async () => {
+  test('the server is alive', async () => {
     const answer = await sandbox.call('GET', '/health/live');
     expect(answer.status).toBe(200);
     expect(answer.json).toEqual({ status: 'ok' });
@@ -223,7 +223,7 @@ describe('the server', () => {
     expect(await answer.json()).toEqual({ data: { forgotten: true } });
   });
 
-  test('several sandboxes stand side by side, and closing does not wait for slow callers', async () => {
+  test('several sandboxes run side by side, and closing does not wait for slow callers', async () => {
     const slowMs = 60_000;
     const other = await startTestSandbox(slowMs);
     expect(other.url).not.toBe(sandbox.url);

@@ -1,4 +1,4 @@
-/** One suite over every store, then what only one of them does. */
+/** One suite for all stores, then one for each store. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { type Answer, pause, SLOW_MS, startTestSandbox, type TestSandbox, timed } from './harness.ts';
 
@@ -179,14 +179,14 @@ describe.each(stores)('$name', (store) => {
     expect(answer.json).toMatchObject(store.canceled);
   });
 
-  test('a pending token is shown as this store shows it', async () => {
+  test('a pending token has the response of the original store', async () => {
     await put('t', 'pending');
     const answer = await ask('t');
     expect(answer.status).toBe(store.pending.status);
     expect(answer.json).toMatchObject(store.pending.body);
   });
 
-  test('an unknown token, and one of another product, is refused as by this store', async () => {
+  test('an unknown token and one of another product are refused like the original store does', async () => {
     await put('t', 'purchased');
     const unknown = await ask('never-seen');
     expect([unknown.status, unknown.json]).toEqual([store.unknown.status, store.unknown.body]);
@@ -194,7 +194,7 @@ describe.each(stores)('$name', (store) => {
     expect([other.status, other.json]).toEqual([store.other.status, store.other.body]);
   });
 
-  test('garbage is HTTP 200 with a page instead of JSON', async () => {
+  test('the state garbage is HTTP 200 with a page instead of JSON', async () => {
     await put('t', 'garbage');
     const answer = await ask('t');
     expect(answer.status).toBe(200);
@@ -202,20 +202,20 @@ describe.each(stores)('$name', (store) => {
     expect(answer.json).toBeNull();
   });
 
-  test('unreachable ends the connection without an answer', async () => {
+  test('the state unreachable closes the connection without a response', async () => {
     await put('t', 'unreachable');
     await expect(ask('t')).rejects.toThrow('fetch failed');
     await expect(store.consume('t', store.good())).rejects.toThrow('fetch failed');
   });
 
-  test('slow answers late, as purchased', async () => {
+  test('the state slow responds late, as purchased', async () => {
     await put('t', 'slow');
     const { result, tookMs } = await timed(ask('t'));
     expect(result.json).toMatchObject({ purchaseState: 0 });
     expect(tookMs).toBeGreaterThanOrEqual(SLOW_MS - 5);
   });
 
-  test('slow ends when the caller disconnects, and the sandbox continues', async () => {
+  test('a slow response ends when the caller disconnects, and the sandbox continues', async () => {
     await put('t', 'slow');
     await expect(ask('t', PRODUCT, AbortSignal.timeout(SLOW_MS / 3))).rejects.toThrow();
     await pause(SLOW_MS);
@@ -223,7 +223,7 @@ describe.each(stores)('$name', (store) => {
     expect((await ask('t')).status).toBe(200);
   });
 
-  test('every validation is counted per token, whatever its answer was', async () => {
+  test('every validation is counted per token, whatever its response', async () => {
     await put('t', 'purchased');
     await put('down', 'unreachable');
     await ask('t');
@@ -236,7 +236,7 @@ describe.each(stores)('$name', (store) => {
     expect(await calls('unasked')).toEqual({ count: 0 });
   });
 
-  test('consuming is remembered, also through a change of state, and counts as no validation', async () => {
+  test('a consumed purchase stays consumed after a change of state, and consuming is not a validation', async () => {
     await put('t', 'purchased');
     expect((await store.consume('t', store.good())).status).toBeLessThan(300);
     expect(await calls('t')).toEqual({ count: 0 });
@@ -246,7 +246,7 @@ describe.each(stores)('$name', (store) => {
     expect((await ask('t')).json).toMatchObject({ ...store.canceled, consumptionState: store.consumed });
   });
 
-  test('a token put for another product is a new purchase, not consumed', async () => {
+  test('a token used for another product is a new purchase, not consumed', async () => {
     await put('t', 'purchased');
     await store.consume('t', store.good());
     expect((await put('t', 'purchased', { product_id: 'boost' })).json.data.consumed).toBe(false);
@@ -297,7 +297,7 @@ describe('Cafe Bazaar alone', () => {
     expect(again.json.error).toBe('already_consumed');
   });
 
-  test('a path without its closing slash is no route, so never a verdict', async () => {
+  test('a path without its trailing slash is not a route and never returns a purchase', async () => {
     const path = `${bazaar}/validate/${PACKAGE}/inapp/${PRODUCT}/purchases/t`;
     const answer = await sandbox.call('GET', path, undefined, { headers: store.good() });
     expect(answer.status).toBe(404);
@@ -363,7 +363,7 @@ describe('Google Play alone', () => {
       headers(),
     );
 
-  test('a purchase that nobody has paid for has its type, and one of several its quantity', async () => {
+  test('an unpaid purchase has its type, and every purchase its quantity', async () => {
     const fields = async (token: string) => {
       const { purchaseType, quantity } = (await store.validate(token, PRODUCT, store.good())).json;
       return [purchaseType, quantity];
@@ -412,11 +412,11 @@ describe('Google Play alone', () => {
     expect(answer.json.error).toBe(error);
   });
 
-  test('another grant type is unsupported', async () => {
+  test('any other grant type is unsupported', async () => {
     expect((await askGoogleToken(assertion(), 'password')).json.error).toBe('unsupported_grant_type');
   });
 
-  test('a purchase carries strings for times, an order id and its account', async () => {
+  test('a purchase has its times as strings, an order id and its account', async () => {
     await put('t', 'purchased', { account_id: 'user-9' });
     expect((await store.validate('t', PRODUCT, store.good())).json).toMatchObject({
       kind: 'androidpublisher#productPurchase',
@@ -429,7 +429,7 @@ describe('Google Play alone', () => {
     });
   });
 
-  test('acknowledging is remembered, may be repeated, and does not consume', async () => {
+  test('acknowledging is stored, may be repeated, and does not consume', async () => {
     await put('t', 'purchased');
     const path = `${googleProduct}/${PRODUCT}/tokens/t:acknowledge`;
     expect((await sandbox.call('POST', path, {}, headers())).status).toBe(204);
@@ -447,7 +447,7 @@ describe('Google Play alone', () => {
     expect((await sandbox.call('POST', `${path}:refund`, {}, headers())).status).toBe(404);
   });
 
-  test('every error has its reason in errors, beside code, message and status', async () => {
+  test('every error has a reason in errors, next to code, message and status', async () => {
     await put('t', 'pending');
     const path = `${googleProduct}/${PRODUCT}/tokens/t`;
     const answers = {
@@ -469,7 +469,7 @@ describe('Google Play alone', () => {
     expect(answers.invalid.json.error.errors[0]).toMatchObject({ location: 'maxResults' });
   });
 
-  test('voided purchases lists the refunded ones of the last 30 days, and leaves an empty list out', async () => {
+  test('voidedpurchases lists the refunds of the last 30 days, and omits an empty list', async () => {
     expect((await voided()).json).toEqual({});
     await put('old', 'refunded');
     sandbox.clock.advance(31 * 86_400_000);
@@ -504,7 +504,7 @@ describe('Google Play alone', () => {
 });
 
 describe('control of purchases', () => {
-  test('answers the purchase as it now is', async () => {
+  test('a control route returns the purchase in its new state', async () => {
     expect((await put('t', 'pending')).json).toEqual({
       data: {
         token: 't',

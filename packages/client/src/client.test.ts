@@ -1,4 +1,4 @@
-/** The client against a server whose answers a test lays down. */
+/** The client against a server with scripted responses. */
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
@@ -72,9 +72,9 @@ const page = (ids: number[], next: string | null): Laid => ({
 });
 
 describe('the token', () => {
-  test('is that of the last log-in, and is not sent to log in again', async () => {
-    const told: (string | undefined)[] = [];
-    const client = connect({ token: 'old', onToken: (token) => told.push(token) });
+  test('the token of the last login is used, and no token is sent with a login', async () => {
+    const calls: (string | undefined)[] = [];
+    const client = connect({ token: 'old', onToken: (token) => calls.push(token) });
     answers = [
       { status: 200, body: { token: 'new' } },
       { status: 200, body: {} },
@@ -87,10 +87,10 @@ describe('the token', () => {
     await client.GET('/api/v1/auth/me');
     const sent = received.map(({ headers }) => headers.authorization);
     expect(sent).toEqual([undefined, 'Bearer new', 'Bearer new', undefined]);
-    expect(told).toEqual(['new', undefined]);
+    expect(calls).toEqual(['new', undefined]);
   });
 
-  test('is asked for before each request if it is a function', async () => {
+  test('a token function is called before each request', async () => {
     let turn = 0;
     const client = connect({
       token: async () => {
@@ -109,7 +109,7 @@ describe('the token', () => {
 });
 
 describe('a 503 with Retry-After', () => {
-  test('is repeated for a POST that moves money, with one key and the whole body', async () => {
+  test('a 503 for a POST that moves money is retried with the same key and the whole body', async () => {
     answers = [busy(), busy('outcome_unknown'), { status: 201, body: { payment: { id: 1 } } }];
     const made = await unwrap(connect().POST('/api/v1/payments/deposit', { body: deposit }));
     expect(made.payment.id).toBe(1);
@@ -118,7 +118,7 @@ describe('a 503 with Retry-After', () => {
     expect(received.map(({ body }) => JSON.parse(body))).toEqual([deposit, deposit, deposit]);
   });
 
-  test('is repeated for a GET, unless its outcome is unknown', async () => {
+  test('a 503 for a GET is retried unless its outcome is unknown', async () => {
     answers = [busy(), { status: 200, body: {} }, busy('outcome_unknown')];
     const client = connect();
     expect((await client.GET('/api/v1/payments/prices')).response.status).toBe(200);
@@ -126,7 +126,7 @@ describe('a 503 with Retry-After', () => {
     expect(received).toHaveLength(3);
   });
 
-  test('is an answer where repeating may do a thing twice', async () => {
+  test('a 503 is returned where a retry may have a second effect', async () => {
     answers = [busy(), busy()];
     const client = connect();
     const post = { title: 'T', type: 'post', body: 'B' } as never;
@@ -136,7 +136,7 @@ describe('a 503 with Retry-After', () => {
     expect(received[0]?.headers['idempotency-key']).toBeUndefined();
   });
 
-  test('is an answer after the retries, without a time, and for a wait that is too long', async () => {
+  test('a 503 is returned after the last retry, without Retry-After, and for too long a wait', async () => {
     const client = connect({ retries: 2, maxRetryAfterSeconds: 5 });
     answers = [busy(), busy(), busy()];
     await expect(unwrap(client.GET('/api/v1/posts'))).rejects.toBeInstanceOf(UnavailableError);
@@ -148,7 +148,7 @@ describe('a 503 with Retry-After', () => {
     expect(received).toHaveLength(5);
   });
 
-  test('waits as long as it says, and no longer than the caller', async () => {
+  test('a retry waits as long as Retry-After says, and ends when the caller aborts', async () => {
     const soon = { ...busy(), headers: { 'retry-after': '1' } };
     answers = [soon, { status: 200, body: {} }, soon];
     const startedAt = performance.now();
@@ -169,7 +169,7 @@ describe('a lost connection', () => {
       (error: unknown) => error,
     );
 
-  test('is tried again for a GET, and for a POST with its key', async () => {
+  test('a lost connection is retried for a GET, and for a POST with the same key', async () => {
     answers = [{ status: 0 }, { status: 200, body: {} }, { status: 0 }, { status: 201, body: {} }];
     const client = connect();
     expect((await client.GET('/api/v1/payments/prices')).response.status).toBe(200);
@@ -179,7 +179,7 @@ describe('a lost connection', () => {
     expect(second).toBe(first);
   });
 
-  test('is an error with its cause where repeating may do a thing twice', async () => {
+  test('a lost connection is an error with its cause where a retry may have a second effect', async () => {
     answers = [{ status: 0 }];
     const error = await thrownBy(connect().PUT('/api/v1/auth/me', { body: { height: 170 } }));
     expect(error).toBeInstanceOf(NetworkError);
@@ -188,7 +188,7 @@ describe('a lost connection', () => {
     expect(received).toHaveLength(1);
   });
 
-  test('is one after the retries, also of an answer that does not come in time', async () => {
+  test('a timeout of the last retry is a NetworkError', async () => {
     answers = [{ status: 0 }, { status: -1 }];
     const client = connect({ retries: 1, timeoutMs: 100 });
     const error = await thrownBy(client.GET('/api/v1/payments/prices', { params: { query: {} } } as never));
@@ -196,7 +196,7 @@ describe('a lost connection', () => {
     expect(received).toHaveLength(2);
   });
 
-  test('is no such error for a caller who stops waiting', async () => {
+  test('an aborted request rejects with the reason of the caller', async () => {
     answers = [{ status: -1 }];
     const stopped = new AbortController();
     const answer = thrownBy(connect().GET('/api/v1/payments/prices', { signal: stopped.signal }));
@@ -207,12 +207,12 @@ describe('a lost connection', () => {
 });
 
 describe('a 401', () => {
-  test('forgets the token, and tells the app once', async () => {
-    const told: string[] = [];
+  test('a 401 drops the token and notifies the app once', async () => {
+    const calls: string[] = [];
     const client = connect({
       token: 'old',
-      onToken: (token) => told.push(`token ${token}`),
-      onUnauthorized: () => told.push('unauthorized'),
+      onToken: (token) => calls.push(`token ${token}`),
+      onUnauthorized: () => calls.push('unauthorized'),
     });
     answers = [
       { status: 401, body: {} },
@@ -220,13 +220,13 @@ describe('a 401', () => {
     ];
     await client.GET('/api/v1/auth/me');
     await client.GET('/api/v1/posts');
-    expect(told).toEqual(['token undefined', 'unauthorized']);
+    expect(calls).toEqual(['token undefined', 'unauthorized']);
     expect(received[1]?.headers.authorization).toBeUndefined();
   });
 
-  test('of an earlier token, or of a wrong password, changes nothing', async () => {
-    const told: string[] = [];
-    const client = connect({ token: 'current', onUnauthorized: () => told.push('unauthorized') });
+  test('a 401 for an earlier token or a wrong password changes nothing', async () => {
+    const calls: string[] = [];
+    const client = connect({ token: 'current', onUnauthorized: () => calls.push('unauthorized') });
     answers = [
       { status: 401, body: {} },
       { status: 401, body: {} },
@@ -235,14 +235,14 @@ describe('a 401', () => {
     await expect(client.login({ login: 'sara', password: 'wrong-password' })).rejects.toBeInstanceOf(
       ApiError,
     );
-    expect(told).toEqual([]);
+    expect(calls).toEqual([]);
   });
 });
 
 describe('an upload', () => {
   const fields = { attachable_type: 'App\\Models\\User', attachable_id: 12 } as const;
 
-  test('sends the fields before the file, with its name', async () => {
+  test('an upload sends the fields before the file, with its name', async () => {
     answers = [{ status: 201, body: { data: { id: 31 } } }];
     const picture = new Blob(['pixels'], { type: 'image/png' });
     const made = await connect().upload(picture, { ...fields, purpose: undefined } as never, {
@@ -260,7 +260,7 @@ describe('an upload', () => {
     ]);
   });
 
-  test('has a time limit of its own, and is not repeated', async () => {
+  test('an upload has a separate timeout and is not retried', async () => {
     answers = [{ status: -1 }];
     const client = connect({ timeoutMs: 1, uploadTimeoutMs: 150 });
     const startedAt = performance.now();
@@ -270,7 +270,7 @@ describe('an upload', () => {
   });
 });
 
-test('keys are made without crypto, which React Native lacks', () => {
+test('keys are generated without crypto, which React Native lacks', () => {
   const { crypto } = globalThis;
   Object.defineProperty(globalThis, 'crypto', { value: undefined, configurable: true });
   try {
@@ -283,7 +283,7 @@ test('keys are made without crypto, which React Native lacks', () => {
 });
 
 describe('a key of the caller', () => {
-  test('is kept', async () => {
+  test('a key that the caller sets is sent unchanged', async () => {
     answers = [{ status: 201, body: {} }];
     const params = { header: { 'idempotency-key': 'mine' } };
     await connect().POST('/api/v1/payments/deposit', { body: deposit, params });
@@ -292,7 +292,7 @@ describe('a key of the caller', () => {
 });
 
 describe('a list', () => {
-  test('is read page by page with its query, and no further than it is asked for', async () => {
+  test('a list is read page by page with its query, and only as far as its rows are read', async () => {
     answers = [page([1, 2], 'c1'), page([3], null)];
     const ids: number[] = [];
     const query = { type: ['article', 'video'] as never, per_page: 2 };
@@ -310,7 +310,7 @@ describe('a list', () => {
 });
 
 describe('a method by name', () => {
-  test('sends what it is given: the id in the path, the body, the query, and a key', async () => {
+  test('a named method sends the id in the path, the body, the query and the key', async () => {
     answers = [
       { status: 200, body: { data: { id: 3 } } },
       { status: 201, body: { payment: { id: 1 } } },
@@ -336,14 +336,14 @@ describe('a method by name', () => {
     expect(received[1]?.headers['idempotency-key']).toBe('mine');
   });
 
-  test('reads a list row by row', async () => {
+  test('a named method reads a list row by row', async () => {
     answers = [page([1], 'c1'), page([2], null)];
     const ids: number[] = [];
     for await (const { id } of connect().gyms.list({ search: 'iron' })) ids.push(id);
     expect([ids, received[1]?.url]).toEqual([[1, 2], '/api/v1/gyms?search=iron&cursor=c1']);
   });
 
-  test('rejects with the error of the answer, and stops with its signal', async () => {
+  test('a named method rejects with the error of the response, and stops with its signal', async () => {
     answers = [{ status: 409, body: { message: 'Resolved.' } }, { status: -1 }];
     const client = connect();
     const resolution = { outcome: 'credited', note: 'Seen.' } as const;
@@ -361,7 +361,7 @@ describe('an error', () => {
     return error;
   };
 
-  test('has a class by its status', async () => {
+  test('the class of an error depends on its status', async () => {
     const invalid = await failing({ status: 422, body: { message: 'Bad.', errors: { login: ['No.'] } } });
     expect(invalid).toBeInstanceOf(ValidationError);
     expect((invalid as ValidationError).fields).toEqual({ login: ['No.'] });

@@ -1,15 +1,15 @@
-/** What the API answers instead of what was asked for, and what happens when it does not answer. */
+/** Errors that the API returns, and the error for a request without a response. */
 import type { KnownErrorCode } from './generated/error-codes.ts';
 
-/** A later release may have more codes than those that are known here. */
+/** A later release of the API may add codes. */
 export type ErrorCode = KnownErrorCode | (string & Record<never, never>);
 
 export interface ApiErrorFields {
   status: number;
   message: string;
-  /** The same in every language and release; some errors have none. */
+  /** Stable across languages and releases. Some errors have none. */
   code: ErrorCode | undefined;
-  /** `X-Request-Id`, by which operators find the request in their logs. */
+  /** `X-Request-Id`. Operators use it to find the request in the logs. */
   requestId: string | undefined;
   /** Decoded JSON, else the text. */
   body: unknown;
@@ -40,9 +40,9 @@ export class ValidationError extends ApiError {
   /** Messages by field. */
   readonly fields: Readonly<Record<string, readonly string[]>>;
 
-  constructor(given: ApiErrorFields) {
-    super(given);
-    const errors = memberOf(given.body, 'errors');
+  constructor(fields: ApiErrorFields) {
+    super(fields);
+    const errors = memberOf(fields.body, 'errors');
     this.fields = isObject(errors) ? (errors as Record<string, string[]>) : {};
   }
 }
@@ -55,12 +55,12 @@ export class ConflictError extends ApiError {
 /** 429 */
 export class RateLimitError extends ApiError {
   override readonly name = 'RateLimitError';
-  /** `undefined`: the answer does not say. */
+  /** `undefined` if the response has no `Retry-After`. */
   readonly retryAfterSeconds: number | undefined;
 
-  constructor(given: ApiErrorFields) {
-    super(given);
-    this.retryAfterSeconds = retryAfterOf(given.response);
+  constructor(fields: ApiErrorFields) {
+    super(fields);
+    this.retryAfterSeconds = retryAfterOf(fields.response);
   }
 }
 
@@ -68,13 +68,13 @@ export class RateLimitError extends ApiError {
 export class UnavailableError extends ApiError {
   override readonly name = 'UnavailableError';
   readonly retryAfterSeconds: number | undefined;
-  /** Whether the change may have been made nevertheless: read before repeating it. */
+  /** Whether the change may have been made anyway. Read the state before you retry. */
   readonly isOutcomeUnknown: boolean;
 
-  constructor(given: ApiErrorFields) {
-    super(given);
-    this.retryAfterSeconds = retryAfterOf(given.response);
-    this.isOutcomeUnknown = given.code === OUTCOME_UNKNOWN;
+  constructor(fields: ApiErrorFields) {
+    super(fields);
+    this.retryAfterSeconds = retryAfterOf(fields.response);
+    this.isOutcomeUnknown = fields.code === OUTCOME_UNKNOWN;
   }
 }
 
@@ -85,12 +85,12 @@ interface Unanswered {
   cause: unknown;
 }
 
-/** No answer came: the connection was refused or lost, or the time was over. */
+/** No response arrived: the connection was refused or lost, or the request timed out. */
 export class NetworkError extends Error {
   override readonly name = 'NetworkError';
   override readonly cause: unknown;
   readonly isTimeout: boolean;
-  /** Whether a change may have been made nevertheless: read before repeating it. */
+  /** Whether the change may have been made anyway. Read the state before you retry. */
   readonly isOutcomeUnknown: boolean;
 
   constructor({ method, url, isTimeout, cause }: Unanswered) {
@@ -103,14 +103,14 @@ export class NetworkError extends Error {
 
 export const OUTCOME_UNKNOWN = 'outcome_unknown';
 
-const CLASSES: Readonly<Record<number, new (given: ApiErrorFields) => ApiError>> = {
+const CLASSES: Readonly<Record<number, new (fields: ApiErrorFields) => ApiError>> = {
   409: ConflictError,
   422: ValidationError,
   429: RateLimitError,
   503: UnavailableError,
 };
 
-/** `body`: as openapi-fetch has decoded it. */
+/** `body` is the one decoded by openapi-fetch. */
 export const toApiError = (response: Response, body: unknown): ApiError => {
   const { status } = response;
   // Errors of the store purchases and of account deletion have `error` instead of `message`.
@@ -126,7 +126,7 @@ export const toApiError = (response: Response, body: unknown): ApiError => {
   });
 };
 
-/** Seconds. */
+/** `Retry-After` in seconds. */
 export const retryAfterOf = ({ headers }: Response): number | undefined => {
   const value = headers.get('retry-after');
   return value !== null && /^\d+$/.test(value) ? Number(value) : undefined;

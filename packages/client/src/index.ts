@@ -24,12 +24,12 @@ export type { CallOptions, Methods } from './methods.ts';
 
 export { unwrap } from './unwrap.ts';
 
-/** The resources and bodies by their names in the API document. */
+/** Resources and bodies, by their names in the API document. */
 export type Schemas = components['schemas'];
 
 type Token = string | undefined;
 
-/** A file of React Native, which has no `Blob` of it. */
+/** A file in React Native, where it is not a `Blob`. */
 export interface NativeFile {
   uri: string;
   name: string;
@@ -45,22 +45,22 @@ export interface UploadOptions {
 export interface ClientOptions extends SendOptions {
   /** The origin, without `/api/v1`. */
   baseUrl: string;
-  /** A function is asked before each request; what keeps the token then is told of another one by `onToken`. */
+  /** A function is called before each request. Use `onToken` to store a new token. */
   token?: Token | (() => Token | Promise<Token>);
   /** Called after `login`, and with `undefined` after `logout`. */
   onToken?: (token: Token) => void;
-  /** Called when the API refuses the current token (401), which the client has then forgotten: ask the user to log in. */
+  /** Called when the API rejects the current token (401). The client has already dropped it: ask the user to log in. */
   onUnauthorized?: () => void;
   /** `Accept-Language` of every request, e.g. `fa`. */
   language?: string;
   fetch?: Send;
 }
 
-/** `GET`, `POST`, `PUT` and `DELETE` answer `{data, error, response}`; without an answer they reject with a `NetworkError`. */
+/** `GET`, `POST`, `PUT` and `DELETE` resolve with `{data, error, response}`. Without a response they reject with a `NetworkError`. */
 export interface Client extends FetchClient<paths>, Methods {
   /** Later requests are made as this user. Rejects with a `ValidationError` for wrong credentials. */
   login(credentials: Schemas['PostAuthLoginRequest']): Promise<Schemas['SignedIn']>;
-  /** Revokes the token; later requests have none. */
+  /** Revokes the token. Later requests have none. */
   logout(): Promise<void>;
   /** Adds a file to a post, a gym, an account or a training service. Rejects with an `ApiError`. */
   upload(
@@ -68,11 +68,11 @@ export interface Client extends FetchClient<paths>, Methods {
     fields: Omit<Schemas['PostMediaRequest'], 'file'>,
     options?: UploadOptions,
   ): Promise<Schemas['MediaResponse']['data']>;
-  /** All rows of a list, page by page as they are asked for. Rejects with an `ApiError`. */
+  /** All rows of a list. Pages are fetched when their rows are read. Rejects with an `ApiError`. */
   list<Path extends ListPath>(path: Path, query?: Query<Path>): AsyncGenerator<Row<Path>, void, undefined>;
 }
 
-/** They are for callers without a token, and answer 401 to one that has expired. */
+/** Routes for callers without a token. They return 401 for an expired one. */
 const WITHOUT_TOKEN: ReadonlySet<string> = new Set([
   '/api/v1/auth/login',
   '/api/v1/auth/register',
@@ -105,7 +105,7 @@ export const createClient = (options: ClientOptions): Client => {
     async onResponse({ request, response }) {
       if (response.status !== 401) return;
       const current = await currentToken();
-      // The answer to a request with an earlier token says nothing about the current one.
+      // A 401 for an earlier token says nothing about the current one.
       if (current === undefined || request.headers.get('authorization') !== `Bearer ${current}`) return;
       setToken(undefined);
       onUnauthorized?.();
@@ -148,12 +148,12 @@ export const createClient = (options: ClientOptions): Client => {
   };
 };
 
-/** The fields stand before the file, as the reference recommends: what is wrong with them is known before the file has arrived. */
+/** The fields precede the file, as the reference recommends. Invalid fields are reported before the file has arrived. */
 const formOf = (file: Blob | NativeFile, fields: object, filename: string | undefined): FormData => {
   const form = new FormData();
   for (const [name, value] of Object.entries(fields))
     if (value !== undefined && value !== null) form.append(name, String(value));
-  // React Native takes such an object where others need a Blob.
+  // React Native accepts this object where other platforms need a Blob.
   if (!(file instanceof Blob)) form.append('file', file as never);
   else form.append('file', file, filename ?? (file as Partial<File>).name ?? 'file');
   return form;
@@ -167,7 +167,7 @@ async function* rowsOf<Path extends ListPath>(
   let cursor: string | null = null;
   do {
     const init = { params: { query: { ...query, ...(cursor === null ? {} : { cursor }) } } };
-    // The types of openapi-fetch are those of one path; what holds for all of them is ListBody.
+    // The types of openapi-fetch describe one path. ListBody describes what all lists share.
     const answer = client.GET(path as '/api/v1/majors', init);
     const page: ListBody = await unwrap(answer);
     yield* page.data as Row<Path>[];
@@ -177,7 +177,7 @@ async function* rowsOf<Path extends ListPath>(
 
 const KEY_BYTES = 16;
 
-/** For callers who repeat a request themselves, such as after a restart. A key has to be unique, not secret. */
+/** For callers that retry a request themselves, such as after a restart. A key must be unique, not secret. */
 export const newIdempotencyKey = (): string => {
   const bytes = new Uint8Array(KEY_BYTES);
   // `crypto.randomUUID` is missing on pages without TLS, and all of `crypto` in React Native.

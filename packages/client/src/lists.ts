@@ -1,7 +1,7 @@
 /** The types of lists. */
 import type { paths } from './generated/schema.ts';
 
-/** The lists: their pages have rows, and the cursor of the page after them. */
+/** Paths of the lists. A page has rows and the cursor of the next page. */
 export type ListPath = {
   [Path in keyof paths]: paths[Path] extends { get: Answering<ListBody> } ? Path : never;
 }[keyof paths];

@@ -6,7 +6,7 @@ import { unwrap } from './unwrap.ts';
 
 export interface CallOptions {
   signal?: AbortSignal;
-  /** For an operation that takes one. Without it the client makes a key. */
+  /** For an operation that accepts a key. The client generates one if it is omitted. */
   idempotencyKey?: string;
 }
 
@@ -32,7 +32,7 @@ type InputOf<Input, Operation> = Input extends 'body'
   : Input extends 'query'
     ? QueryOf<Operation>
     : [];
-/** The body of every success; that of another status is an error. */
+/** The body of a successful response. */
 type DataOf<Operation> = Operation extends { responses: infer Responses }
   ? {
       [Status in keyof Responses & (200 | 201 | 202)]: Responses[Status] extends {
@@ -52,7 +52,7 @@ type MethodOf<Named> = Named extends readonly [infer Method extends string, infe
       : never
     : Path extends keyof paths
       ? (
-          ...given: [
+          ...args: [
             ...IdOf<OperationOf<Method, Path>>,
             ...InputOf<Input, OperationOf<Method, Path>>,
             options?: CallOptions,
@@ -61,7 +61,7 @@ type MethodOf<Named> = Named extends readonly [infer Method extends string, infe
       : never
   : never;
 
-/** Each resolves with the data of the answer, and rejects with an `ApiError` or a `NetworkError`. A list is read row by row. */
+/** Each resolves with the data of the response, or rejects with an `ApiError` or a `NetworkError`. A list is read row by row. */
 export type Methods = {
   [Namespace in keyof Names]: { [Name in keyof Names[Namespace]]: MethodOf<Names[Namespace][Name]> };
 };
@@ -73,9 +73,9 @@ type Request = (
 ) => Promise<{ data?: unknown; error?: unknown; response: Response }>;
 type List = (path: string, query: unknown) => unknown;
 
-/** What a caller gives, in this order: the id of the path, the body or the query, and options. */
-const initOf = ([, path, input]: Call, given: readonly unknown[]): object => {
-  const rest = [...given];
+/** Arguments in this order: the id in the path, the body or the query, then options. */
+const initOf = ([, path, input]: Call, args: readonly unknown[]): object => {
+  const rest = [...args];
   const id = path.includes('{id}') ? { path: { id: rest.shift() } } : {};
   const sent = input === 'none' ? undefined : rest.shift();
   const { signal, idempotencyKey } = (rest.shift() ?? {}) as CallOptions;
@@ -94,7 +94,7 @@ export const createMethods = (request: Request, list: List): Methods => {
   const methodOf = (call: Call) => {
     const [method, path, input] = call;
     if (input === 'list') return (query?: unknown) => list(path, query);
-    return async (...given: unknown[]) => unwrap(request(method.toLowerCase(), path, initOf(call, given)));
+    return async (...args: unknown[]) => unwrap(request(method.toLowerCase(), path, initOf(call, args)));
   };
   const namespaces = Object.entries(METHODS).map(([namespace, methods]) => [
     namespace,

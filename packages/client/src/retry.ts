@@ -1,14 +1,14 @@
-/** Sends requests: each attempt has a time limit, and is repeated where repeating cannot do a thing twice. */
+/** Sends requests with a timeout for each attempt. Retries only where a retry cannot have a second effect. */
 import { memberOf, NetworkError, OUTCOME_UNKNOWN, retryAfterOf } from './errors.ts';
 
 export interface SendOptions {
-  /** Repetitions of a request; default 3, 0 for none. */
+  /** Maximum number of retries. Default 3; 0 disables them. */
   retries?: number;
-  /** A 503 that asks to wait longer is returned at once; default 30. */
+  /** A 503 with a longer `Retry-After` is returned at once. Default 30. */
   maxRetryAfterSeconds?: number;
-  /** For each attempt, until its answer begins; default 30,000. */
+  /** Timeout of each attempt, until its response begins. Default 30,000. */
   timeoutMs?: number;
-  /** `timeoutMs` of a request that sends a file; default 600,000. */
+  /** Replaces `timeoutMs` for uploads. Default 600,000. */
   uploadTimeoutMs?: number;
 }
 
@@ -43,7 +43,7 @@ export const createSend = (
   };
 };
 
-/** Undefined: the answer is final. */
+/** Milliseconds until the next attempt, or undefined if the response is final. */
 const waitAfterAnswer = async (
   request: Request,
   response: Response,
@@ -77,7 +77,7 @@ const sendInTime = async (send: Send, request: Request, timeoutMs: number): Prom
     throw new NetworkError({ method, url, isTimeout, cause });
   } finally {
     clearTimeout(timer);
-    // Until the body has been read the caller may still stop it.
+    // The caller may abort until the body has been read.
     if (controller.signal.aborted) signal.removeEventListener('abort', stop);
   }
 };

@@ -1,4 +1,4 @@
-/** Answers as their data. */
+/** Turns a response into its data or an error. */
 import { toApiError } from './errors.ts';
 
 interface Outcome {
@@ -7,7 +7,7 @@ interface Outcome {
   response: Response;
 }
 
-/** The data of an answer. Rejects with an `ApiError` for any other. */
+/** Resolves with the data of a successful response. Rejects with an `ApiError` for any other. */
 export const unwrap = async <Given extends Outcome>(
   answer: Promise<Given>,
 ): Promise<Exclude<Given['data'], undefined>> => {

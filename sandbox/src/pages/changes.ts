@@ -1,11 +1,11 @@
-/** Tells open pages that something may have changed, as server-sent events. */
+/** Notifies open pages of changes with server-sent events. */
 import type { FastifyInstance, FastifyReply } from 'fastify';
 
-/** Bursts of requests are one event. */
+/** A burst of requests is sent as one event. */
 const PAUSE_MS = 200;
 
 export interface Changes {
-  /** Something may have changed. */
+  /** Notifies the open pages after a short pause. */
   announce(): void;
   /** Keeps the response open until the page is closed. */
   subscribe(reply: FastifyReply): void;

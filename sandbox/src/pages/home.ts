@@ -1,4 +1,4 @@
-/** The page at the root: what the providers have received, and how they behave. It works without scripts by reloading. */
+/** The page at the root: what the providers have received, and their modes. Without scripts, reloading updates it. */
 import { formatNumber, type Locale } from '@fitness/shared/kernel/i18n/translate.ts';
 import { alertOf, inputsOf } from '@fitness/shared/pages/form.ts';
 import { type Html, html } from '@fitness/shared/pages/html.ts';
@@ -23,18 +23,18 @@ import { clickButtons, statusBadge } from './payment.ts';
 import { formatRial, PAGE_LOCALES, textsOf } from './texts.ts';
 
 export const LIVE_SCRIPT = '/_sandbox/page/live.js';
-/** The rest of a list is one click away, up to this number. */
+/** A list shows this many items, and up to `MAX_SHOWN` after a click. */
 const SHOWN = 3;
 const MAX_SHOWN = 50;
 
-/** `receptor`: the number that the form of the SMS provider names; `other`: a form that the page does not have. */
+/** `receptor`: invalid number in the form of the SMS provider; `other`: any other invalid form. */
 export type HomeProblem = 'receptor' | 'other';
 
 interface HomeOptions {
   locale: Locale;
   harness: Pick<Harness, 'state' | 'clock' | 'isFollowed'>;
   addresses: readonly ProviderAddress[];
-  /** What was refused of the form that was submitted. */
+  /** Problem with the submitted form. */
   problem?: HomeProblem | undefined;
 }
 
@@ -42,7 +42,7 @@ const number = (text: string): Html => html`<bdi dir="ltr">${text}</bdi>`;
 
 const fact = (term: string, value: Html | string): Html => html`<dt>${term}</dt><dd>${value}</dd>`;
 
-/** The script keeps it open by its id. */
+/** The script uses the id to keep it open. */
 const details = (id: string, summary: Html | string, content: Html, isOpen = false): Html =>
   html`<details id="${id}"${isOpen && html` open`}><summary>${summary}</summary>
 <div class="stack">${content}</div></details>`;
@@ -75,7 +75,7 @@ const options = <K extends string>(
 const postForm = (locale: Locale, action: string, content: Html): Html =>
   html`<form method="post" action="/_sandbox/page/${action}?lang=${locale}">${content}</form>`;
 
-/** Who received it, and when, in one line. */
+/** Recipient and time in one line. */
 const meta = (to: string, receptor: string, time: Html): Html =>
   html`<p class="quiet">${to} ${number(receptor)} · ${time}</p>`;
 
@@ -200,7 +200,7 @@ ${postForm(locale, 'purchases', change)}`,
 )}</li>`;
 };
 
-/** What the buttons of the clock advance it by. */
+/** Durations by which the buttons advance the clock. */
 export const ADVANCES = ['1h', '1d', '14d', '31d'] as const;
 
 const clockCard = (locale: Locale, clock: SandboxClock): Html => {
@@ -215,7 +215,7 @@ ${postForm(locale, 'clock', html`<div class="row">${buttons}</div>`)}
 </section>`;
 };
 
-/** Two steps without a script: the button is inside of what the first click opens. */
+/** Confirmation without a script: the first click reveals the button. */
 const forgetCard = (locale: Locale): Html => {
   const { title, lead, start, confirm } = textsOf(locale).forget;
   const form = postForm(
@@ -246,7 +246,7 @@ export const renderHome = ({ locale, harness, addresses, problem }: HomeOptions)
     title: texts.title,
     width: 'wide',
     script: LIVE_SCRIPT,
-    // A click of the payer leads to wherever the shop wants.
+    // The payer's click leads to any address that the shop has chosen.
     formTargets: ['http:', 'https:'],
     aside: links(locale),
     body: html`<p>${texts.lead}

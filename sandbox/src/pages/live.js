@@ -1,4 +1,4 @@
-// Keeps the page up to date: when something has changed, the page is read again and its lists are replaced.
+// Keeps the page up to date: after a change it fetches the page again and replaces its lists.
 const status = document.getElementById('live');
 const news = document.getElementById('news');
 const reloadText = status.textContent;
@@ -11,7 +11,7 @@ const unhideCopyButtons = () => {
   for (const button of document.querySelectorAll('[data-copy]')) button.hidden = false;
 };
 
-/** A list in which the person is choosing something is left as it is until they have left it. */
+/** A list is not replaced while its select element has the focus. */
 const isInUse = (list) => list.contains(document.activeElement) && document.activeElement.matches('select');
 
 const replaceLists = (fresh) => {
@@ -56,7 +56,7 @@ document.addEventListener('click', async ({ target }) => {
   news.textContent = button.dataset.copied;
 });
 
-// Only the page itself, not the answer to a form with a mistake, can be read again by its address.
+// Only the page itself can be fetched again by its address, not the response to an invalid form.
 if (location.pathname === '/') {
   const changes = new EventSource('/_sandbox/page/changes');
   changes.addEventListener('open', () => {

@@ -1,4 +1,4 @@
-/** The payment gateway's page, where the payer pays or cancels, and what it shares with the list of payments. */
+/** The payment gateway's page, where the payer pays or cancels, and its parts that the list of payments shares. */
 import type { Locale } from '@fitness/shared/kernel/i18n/translate.ts';
 import { type Html, html } from '@fitness/shared/pages/html.ts';
 import { type Page, renderPage } from '@fitness/shared/pages/page.ts';
@@ -10,7 +10,7 @@ const BADGES: Readonly<Record<PaymentStatus, string>> = { [-1]: 'waiting', 1: 'g
 export const statusBadge = (locale: Locale, { status }: Payment): Html =>
   html`<span class="badge ${BADGES[status]}">${textsOf(locale).payments.statuses[status]}</span>`;
 
-/** `newTab`: the list stays open while the shop's answer is shown. */
+/** `newTab` keeps the list open while the shop's response is shown. */
 export const clickButtons = (locale: Locale, { trackId }: Payment, newTab = false): Html => {
   const { pay, cancel } = textsOf(locale).payments;
   const target = newTab && html` target="_blank"`;
@@ -20,7 +20,7 @@ export const clickButtons = (locale: Locale, { trackId }: Payment, newTab = fals
   return html`<div class="row">${button('pay', pay)}${button('cancel', cancel)}</div>`;
 };
 
-/** `callback` is where a click leads, and where one has led. */
+/** `callback` is the address to which the payer's click leads. */
 export const renderPayment = (
   locale: Locale,
   payment: Payment | undefined,

@@ -16,7 +16,7 @@ import { localeOf } from './texts.ts';
 
 const FORMS = '/_sandbox/page';
 const TOKEN_BYTES = 18;
-/** They change nothing, and the pages themselves call some of them on every change. */
+/** Routes that change nothing. The pages call some of them after every change. */
 const QUIET_ROUTE = /^\/(?:$|app(?:$|\/)|assets\/|health\/|_sandbox\/page\/(?:changes|live\.js)$)/;
 
 const emptyIsAbsent = (value: unknown): unknown => (value === '' ? undefined : value);
@@ -30,7 +30,7 @@ const clockForm = z.object({ advance: z.enum(ADVANCES) });
 const purchaseForm = z.object({
   product_id: z.string().min(1).max(255),
   state: z.enum(PURCHASE_STATES),
-  /** A new one without. */
+  /** Omitted for a new purchase. */
   token: z.string().min(1).max(4_096).optional(),
 });
 
@@ -55,7 +55,7 @@ export const addPages = async (
   const changes = createChanges(app);
   app.addHook('onResponse', async (request) => {
     const { url = '' } = request.routeOptions;
-    // The processes of the product wait there for an advance.
+    // The processes of the product long-poll here for an advance.
     const isWaiting = request.method === 'GET' && url === '/_sandbox/clock';
     if (!isWaiting && !QUIET_ROUTE.test(url)) changes.announce();
   });
@@ -95,9 +95,9 @@ export const addPages = async (
     add('zibal-mode', zibalModeForm, '#payments', ({ mode }) => {
       state.zibalMode = mode;
     });
-    add('purchases', purchaseForm, '#purchases', ({ token, product_id, state: wanted }) => {
-      const known = token ?? `sandbox-${randomBytes(TOKEN_BYTES).toString('base64url')}`;
-      state.putPurchase(known, product_id, wanted);
+    add('purchases', purchaseForm, '#purchases', ({ token, product_id, state: nextState }) => {
+      const purchaseToken = token ?? `sandbox-${randomBytes(TOKEN_BYTES).toString('base64url')}`;
+      state.putPurchase(purchaseToken, product_id, nextState);
     });
     if (harness.isFollowed)
       add('clock', clockForm, '#clock', ({ advance }) => clock.advance(durationMs(advance) ?? 0));

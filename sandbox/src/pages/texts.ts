@@ -1,4 +1,4 @@
-/** The texts of the pages. The sandbox has its own: they are not those of the product. */
+/** The texts of the pages. They are separate from the texts of the product. */
 import { negotiateLocale } from '@fitness/shared/kernel/i18n/negotiate.ts';
 import { DEFAULT_LOCALE, formatNumber, type Locale } from '@fitness/shared/kernel/i18n/translate.ts';
 import { unbroken } from '@fitness/shared/pages/html.ts';
@@ -101,7 +101,7 @@ const en = {
   },
   addresses: {
     title: 'Addresses of the providers',
-    lead: 'For clients whose paths are fixed: each provider answers at the root of an address of its own.',
+    lead: 'For clients whose paths are fixed: each provider has a separate address and answers at its root.',
   },
   clock: {
     title: 'Clock',
@@ -226,7 +226,7 @@ export const PAGE_LOCALES = Object.keys(TEXTS);
 
 export const textsOf = (locale: Locale): Texts => TEXTS[locale] ?? en;
 
-/** 1 Tooman = 10 Rial: the gateway counts in Rial, the product in Tooman. */
+/** 1 Tooman = 10 Rial: the gateway uses Rial, the product Tooman. */
 export const formatRial = (locale: Locale, amount: number): string => {
   const [rial, tooman] = locale === 'fa' ? ['ریال', 'تومان'] : ['Rial', 'Tooman'];
   const inUnit = (value: number, unit: string): string => unbroken(`${formatNumber(locale, value)} ${unit}`);

@@ -17,7 +17,7 @@ function fail(reply: FastifyReply, status: number, error: string, description: s
 const notFound = (reply: FastifyReply) =>
   fail(reply, 404, 'not_found', 'The requested purchase is not found!');
 
-/** Answers for itself and says true when the secret is not a good one. */
+/** True after a refusal was sent because the secret is missing or invalid. */
 function refusedSecret(request: FastifyRequest, reply: FastifyReply): boolean {
   const verdict = judgeCredential(request.headers['cafebazaar-pishkhan-api-secret']);
   if (verdict === 'missing') fail(reply, 401, 'invalid_credentials', 'The API secret is missing.');
@@ -39,7 +39,7 @@ async function mount(app: FastifyInstance, harness: Harness): Promise<void> {
       if (refusedSecret(request, reply)) return reply;
       const purchase = await findPurchase(harness, request, reply, { token, productId: sku });
       if (purchase === 'answered') return reply;
-      // There is no pending state on this wire: the store does not know the purchase yet.
+      // This API has no pending state: the store does not know the purchase yet.
       if (purchase === 'not_found' || settledState(purchase) === 'pending') return notFound(reply);
       return reply.send({
         consumptionState: purchase.consumed ? 0 : 1,

@@ -1,4 +1,4 @@
-/** Firebase Cloud Messaging, HTTP v1: `POST /v1/projects/{project}/messages:send`, and the OAuth endpoint that opens it. */
+/** Firebase Cloud Messaging, HTTP v1: `POST /v1/projects/{project}/messages:send`, and the OAuth endpoint that issues its access tokens. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { dropConnection, type Harness, type Provider, waitSlowly } from '../wire.ts';
@@ -9,16 +9,16 @@ const oauth = googleOauth({
   tokenPrefix: 'ya29.sandbox.messaging.',
 });
 
-/** The project of the sandbox's service account; another one is refused. */
+/** The project of the sandbox's service account. Any other is refused. */
 const PROJECT = 'sandbox';
 const MAX_PAYLOAD_BYTES = 4_096;
 const MAX_COLLAPSE_ID_BYTES = 64;
 const REGISTRATION_TOKEN = /^[\w:-]{20,4096}$/;
-/** Keys of `data` that Firebase keeps for itself. */
+/** Keys of `data` that Firebase reserves. */
 const RESERVED_KEY = /^(?:from|message_type|google\..*|google|gcm\..*|gcm)$/;
 
 const text = z.string();
-/** Those parts of the message that the product uses; Firebase refuses names that it does not know. */
+/** The parts of the message that the product uses. Firebase refuses unknown names. */
 const messageSchema = z.strictObject({
   validate_only: z.boolean().optional(),
   message: z.strictObject({
@@ -74,7 +74,7 @@ const invalidArgument = (reply: FastifyReply, field: string, message: string): F
     details: [fcmError('INVALID_ARGUMENT'), badField(field, message)],
   });
 
-/** Sends the failure that is set for this device token. False when the message is to be accepted. */
+/** Sends the failure set for this device token. False if the message is to be accepted. */
 async function failedByMode(
   harness: Harness,
   request: FastifyRequest,

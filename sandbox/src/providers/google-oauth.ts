@@ -26,8 +26,8 @@ const claimsSchema = base64Json.pipe(
 );
 
 /**
- * The assertion's form is checked, not its signature (no public key is known here) and not its distance from now:
- * a product under test moves its own clock.
+ * Checks the form of the assertion. Its signature is not checked, because no public key is known here. Its times are not
+ * compared with the present, because a product under test moves its clock.
  */
 function assertionProblem(assertion: string, scope: string): 'invalid_grant' | 'invalid_scope' | null {
   const [header, payload, signature, ...rest] = assertion.split('.');
@@ -38,9 +38,9 @@ function assertionProblem(assertion: string, scope: string): 'invalid_grant' | '
 }
 
 interface GoogleOauthOptions {
-  /** Of the API: a URL. */
+  /** URL of the API's scope. */
   scope: string;
-  /** Differs between the APIs, so that a token opens only the one that it was issued for. */
+  /** Differs between the APIs: a token is valid only for the one that it was issued for. */
   tokenPrefix: string;
 }
 
@@ -64,7 +64,7 @@ export const googleOauth = ({ scope, tokenPrefix }: GoogleOauthOptions) => ({
     });
   },
 
-  /** The access token contains its expiry, so that it stays valid after a reset or restart of the sandbox. */
+  /** The access token contains its expiry and stays valid after a reset or restart of the sandbox. */
   judgeBearer: (harness: Harness, request: FastifyRequest): 'good' | 'missing' | 'refused' => {
     const bearer = asText(request.headers.authorization).replace(/^Bearer /i, '');
     if (judgeCredential(bearer) === 'refused') return 'refused';

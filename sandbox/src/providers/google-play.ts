@@ -1,4 +1,4 @@
-/** Google Play's Android Publisher API for one-time products, and the OAuth endpoint that opens it. */
+/** Google Play's Android Publisher API for one-time products, and the OAuth endpoint that issues its access tokens. */
 import { DAY_MS } from '@fitness/shared/kernel/clock.ts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
@@ -34,7 +34,7 @@ function fail(reply: FastifyReply, code: number, message: string, reason: Reason
   return reply.code(code).send({ error: { code, message, errors, status: STATUS_NAMES[code] } });
 }
 
-/** For a token that Google has not made, which all unknown ones are here. */
+/** For a token that Google did not issue: here, any unknown token. */
 const invalidToken = (reply: FastifyReply) =>
   fail(reply, 400, 'Invalid Value', { domain: 'global', reason: 'invalid' });
 
@@ -127,7 +127,7 @@ function listVoided(harness: Harness, query: z.infer<typeof voidedQuery>) {
     .sort((a, b) => a.voidedAt.getTime() - b.voidedAt.getTime());
   const end = query.token + query.maxResults;
   const page = all.slice(query.token, end).map((each) => voidedPurchase(each.purchase, each.voidedAt));
-  // The real list leaves out what is empty.
+  // The real list omits empty fields.
   return {
     ...(page.length > 0 ? { voidedPurchases: page } : {}),
     ...(end < all.length ? { tokenPagination: { nextPageToken: String(end) } } : {}),
@@ -139,7 +139,7 @@ interface ProductParams {
   token: string;
 }
 
-/** `{token}:acknowledge` and `{token}:consume`. Both may be repeated; consuming acknowledges too. */
+/** `{token}:acknowledge` and `{token}:consume`. Both may be repeated. Consuming implies acknowledging. */
 async function act(
   harness: Harness,
   request: FastifyRequest<{ Params: ProductParams }>,
@@ -148,10 +148,10 @@ async function act(
   const parts = /^(.*):(acknowledge|consume)$/s.exec(request.params.token);
   if (!parts) return fail(reply, 404, 'Not found.', { domain: 'global', reason: 'notFound' });
   if (refusedBearer(harness, request, reply)) return reply;
-  const wanted = { token: parts[1] ?? '', productId: request.params.sku };
-  const purchase = await findPurchase(harness, request, reply, wanted);
+  const query = { token: parts[1] ?? '', productId: request.params.sku };
+  const purchase = await findPurchase(harness, request, reply, query);
   if (purchase === 'answered') return reply;
-  if (purchase === 'not_found') return refusedToken(harness, reply, wanted.token);
+  if (purchase === 'not_found') return refusedToken(harness, reply, query.token);
   if (settledState(purchase) !== 'purchased') {
     return fail(reply, 400, 'The product purchase is not owned by the user.', {
       domain: 'androidpublisher',

@@ -15,8 +15,8 @@ export const PROVIDERS: readonly Provider[] = [kavenegar, zibal, cafebazaar, myk
 export const SMTP_PORT = 8089;
 
 /**
- * The variables with which the product calls the sandbox at `url` (its origin) in place of the providers. `smtpPort`: of
- * its SMTP relay on the same host.
+ * The variables with which the product calls the sandbox at `url` (its origin) in place of the providers. `smtpPort` is
+ * the port of its SMTP relay on the same host.
  */
 export const productEnvironment = (url: string, smtpPort: number = SMTP_PORT): Record<string, string> => ({
   SANDBOX_URL: url,

@@ -28,14 +28,14 @@ const MESSAGES: Record<number, string> = {
 };
 
 const DEFAULT_SENDER = '10004346';
-/** The lines of the account. */
+/** Sender lines of the account. */
 const SENDERS: readonly string[] = [DEFAULT_SENDER, '2000500666'];
 const COST_RIAL = 600;
 const MAX_RECEPTORS = 200;
 const MAX_MESSAGE_LENGTH = 900;
 const MAX_TOKEN_LENGTH = 100;
 
-/** The refusal number is also the HTTP status, as the real service does it. */
+/** The number of the refusal is repeated as the HTTP status, as in the real service. */
 function answer(reply: FastifyReply, status: number, entries: unknown[] | null = null): FastifyReply {
   const body = { return: { status, message: MESSAGES[status] ?? '' }, entries };
   return reply.code(status).send(body);
@@ -58,13 +58,13 @@ function entry(sms: Sms, receptor: string, sender: string = DEFAULT_SENDER) {
   };
 }
 
-/** The first missing (400) or empty (406) of the mandatory parameters. */
-function missingParameter(given: Record<string, unknown>, names: string[]): 400 | 406 | null {
-  if (names.some((name) => typeof given[name] !== 'string')) return 400;
-  return names.some((name) => asText(given[name]).trim() === '') ? 406 : null;
+/** 400 if a mandatory parameter is missing, 406 if one is empty, else null. */
+function missingParameter(params: Record<string, unknown>, names: string[]): 400 | 406 | null {
+  if (names.some((name) => typeof params[name] !== 'string')) return 400;
+  return names.some((name) => asText(params[name]).trim() === '') ? 406 : null;
 }
 
-/** True when the mode set for these numbers ended the exchange: refused, dropped, or the client left. */
+/** True if the mode of these numbers ended the exchange: refused, dropped, or the client disconnected. */
 async function endedByMode(
   harness: Harness,
   request: FastifyRequest,
@@ -87,51 +87,51 @@ async function endedByMode(
 }
 
 async function lookup(harness: Harness, request: FastifyRequest, reply: FastifyReply) {
-  const given = parameters(request);
-  const missing = missingParameter(given, ['receptor', 'token', 'template']);
+  const params = parameters(request);
+  const missing = missingParameter(params, ['receptor', 'token', 'template']);
   if (missing) return answer(reply, missing);
-  const receptor = normaliseReceptor(asText(given.receptor));
+  const receptor = normaliseReceptor(asText(params.receptor));
   if (receptor === null) return answer(reply, 411);
-  const tokens = ['token', 'token2', 'token3'].map((name) => asText(given[name])).filter(Boolean);
+  const tokens = ['token', 'token2', 'token3'].map((name) => asText(params[name])).filter(Boolean);
   // token10 and token20 may hold spaces; the three plain ones may not.
   if (tokens.some((token) => token.length > MAX_TOKEN_LENGTH || /[\s_]/.test(token)))
     return answer(reply, 431);
-  const template = harness.state.smsTemplates.get(asText(given.template));
+  const template = harness.state.smsTemplates.get(asText(params.template));
   if (template === undefined) return answer(reply, 424);
-  const message = fillTemplate(template, given);
+  const message = fillTemplate(template, params);
   if (message === undefined) return answer(reply, 432);
   if (await endedByMode(harness, request, reply, [receptor])) return reply;
-  const sms = harness.state.recordSms(receptor, message, asText(given.token));
-  return answer(reply, 200, [entry(sms, asText(given.receptor))]);
+  const sms = harness.state.recordSms(receptor, message, asText(params.token));
+  return answer(reply, 200, [entry(sms, asText(params.receptor))]);
 }
 
-/** Undefined when a token that was given has no place in the template, or a place has no token. */
-function fillTemplate(template: string, given: Record<string, unknown>): string | undefined {
-  const names = ['token', 'token2', 'token3', 'token10', 'token20'].filter((name) => asText(given[name]));
+/** Undefined if a token has no placeholder in the template, or a placeholder has no token. */
+function fillTemplate(template: string, params: Record<string, unknown>): string | undefined {
+  const names = ['token', 'token2', 'token3', 'token10', 'token20'].filter((name) => asText(params[name]));
   const places = new Set([...template.matchAll(/%(token\d*)/g)].map(([, name = '']) => name));
   if (names.some((name) => !places.has(name)) || places.size !== names.length) return undefined;
-  return template.replace(/%(token\d*)/g, (_place, name: string) => asText(given[name]));
+  return template.replace(/%(token\d*)/g, (_place, name: string) => asText(params[name]));
 }
 
-/** The first run of four to eight digits in a message is taken for its code. */
+/** The first run of four to eight digits in a message is treated as its code. */
 function codeIn(message: string): string | null {
   return /(?<!\d)\d{4,8}(?!\d)/.exec(foldDigits(message))?.[0] ?? null;
 }
 
 async function send(harness: Harness, request: FastifyRequest, reply: FastifyReply) {
-  const given = parameters(request);
-  const missing = missingParameter(given, ['receptor', 'message']);
+  const params = parameters(request);
+  const missing = missingParameter(params, ['receptor', 'message']);
   if (missing) return answer(reply, missing);
-  const spellings = asText(given.receptor).split(',');
+  const spellings = asText(params.receptor).split(',');
   const receptors = spellings.map(normaliseReceptor).filter((each) => each !== null);
   if (receptors.length < spellings.length) return answer(reply, 411);
   if (receptors.length > MAX_RECEPTORS) return answer(reply, 414);
-  const sender = asText(given.sender) || DEFAULT_SENDER;
+  const sender = asText(params.sender) || DEFAULT_SENDER;
   if (!SENDERS.includes(sender)) return answer(reply, 412);
-  const message = asText(given.message);
+  const message = asText(params.message);
   if (message.length > MAX_MESSAGE_LENGTH) return answer(reply, 413);
   if (await endedByMode(harness, request, reply, receptors)) return reply;
-  const localId = asText(given.localid);
+  const localId = asText(params.localid);
   const earlier = localId ? harness.state.smsByLocalId.get(localId) : undefined;
   const sent = earlier ?? receptors.map((each) => harness.state.recordSms(each, message, codeIn(message)));
   if (localId) harness.state.smsByLocalId.set(localId, sent);
@@ -143,10 +143,10 @@ async function send(harness: Harness, request: FastifyRequest, reply: FastifyRep
 }
 
 async function status(harness: Harness, request: FastifyRequest, reply: FastifyReply) {
-  const given = parameters(request);
-  const missing = missingParameter(given, ['messageid']);
+  const params = parameters(request);
+  const missing = missingParameter(params, ['messageid']);
   if (missing) return answer(reply, missing);
-  const entries = asText(given.messageid)
+  const entries = asText(params.messageid)
     .split(',')
     .map((id) =>
       harness.state.sms.has(Number(id))
@@ -166,7 +166,7 @@ const METHODS: Record<string, Method> = {
 
 async function mount(app: FastifyInstance, harness: Harness): Promise<void> {
   await app.register(formbody);
-  // Parameters sent as JSON do not reach the real service; dropping them here shows that early.
+  // The real service ignores parameters in JSON. Dropping them here reveals the mistake early.
   app.removeContentTypeParser('application/json');
   app.route<{ Params: { key: string; '*': string } }>({
     method: ['GET', 'POST'],

@@ -16,7 +16,7 @@ function fail(reply: FastifyReply, status: number, messageCode: string, message:
 
 const notFound = (reply: FastifyReply) => fail(reply, 404, 'PurchaseNotFound', 'خرید مورد نظر یافت نشد');
 
-/** Answers for itself and says true when the access token is not a good one. */
+/** True after a refusal was sent because the access token is missing or invalid. */
 function refusedToken(request: FastifyRequest, reply: FastifyReply): boolean {
   const verdict = judgeCredential(request.headers['x-access-token']);
   if (verdict === 'missing') fail(reply, 401, 'Unauthorized', 'توکن دسترسی ارسال نشده است');
@@ -34,7 +34,7 @@ async function mount(app: FastifyInstance, harness: Harness): Promise<void> {
       if (!token) return fail(reply, 400, 'InvalidParameter', 'پارامتر tokenId الزامی است');
       const purchase = await findPurchase(harness, request, reply, { token, productId: request.params.sku });
       if (purchase === 'answered') return reply;
-      // The two documented states are success and failure; a purchase under way is neither yet.
+      // The two documented states are success and failure. A pending purchase is neither yet.
       if (purchase === 'not_found' || settledState(purchase) === 'pending') return notFound(reply);
       return reply.send({
         kind: 'androidpublisher#productPurchase',

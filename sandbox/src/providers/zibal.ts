@@ -20,13 +20,13 @@ const MESSAGES: Record<number, string> = {
 
 const AMOUNT_ABOVE_RIAL = 1_000;
 /**
- * Of a transaction at the card network. Published clients refuse 2,000,000,000 Rial themselves. The simulating merchant takes
- * more, for a product that is to be tried with larger deposits.
+ * Limit of a card network transaction. Published clients refuse 2,000,000,000 Rial themselves. The simulating merchant accepts
+ * more, to test a product with larger deposits.
  */
 const AMOUNT_CEILING_RIAL = 2_000_000_000;
 const SIMULATING_MERCHANT = 'zibal';
 const SIMULATED_CEILING_RIAL = 10_000_000_000;
-/** What the card network keeps of each payment. */
+/** Fee of the card network for each payment. */
 const SHAPARAK_FEE_RIAL = 1_200;
 const CARD_NUMBER = '62741****44';
 
@@ -34,7 +34,7 @@ const amountSchema = z.int();
 const callbackSchema = z.url({ protocol: /^https?$/ });
 const trackIdSchema = z.union([z.int(), z.string().regex(/^\d{1,15}$/)]).transform(Number);
 
-/** Business errors come with HTTP 200, as the real gateway does it. */
+/** Business errors have HTTP status 200, as in the real gateway. */
 function answer(reply: FastifyReply, result: number, fields: Record<string, unknown> = {}): FastifyReply {
   return reply.send({ ...fields, result, message: MESSAGES[result] ?? '' });
 }
@@ -66,7 +66,7 @@ function refusal(body: Record<string, unknown>): 102 | 105 | 106 | 113 | null {
   return callbackSchema.safeParse(body.callbackUrl).success ? null : 106;
 }
 
-/** The gateway takes an order id as a number too. */
+/** The gateway accepts an order id as a string or a number. */
 function optionalText(value: unknown): string | null {
   return typeof value === 'string' || typeof value === 'number' ? String(value) : null;
 }
@@ -88,7 +88,7 @@ function openPayment(harness: Harness, body: Record<string, unknown>): Payment {
   return payment;
 }
 
-/** The payment of a verify or inquiry call, or the result to refuse it with. Another merchant's is a bad track id. */
+/** The payment of a verify or inquiry call, or the result to refuse it with. Another merchant's payment is treated as unknown (203). */
 function ownPayment(harness: Harness, body: Record<string, unknown>): Payment | 102 | 203 {
   if (judgeCredential(body.merchant) !== 'good') return 102;
   const trackId = trackIdSchema.safeParse(body.trackId);
@@ -108,8 +108,8 @@ export function callbackOf(payment: Payment): string {
 }
 
 /**
- * The payer's click. The same click again is harmless and leads to the same callback, as a double click does;
- * the other one comes too late: `closed`.
+ * The payer's click. Repeating the same click is harmless and leads to the same callback. The other click is
+ * too late: `closed`.
  */
 export function settlePayment(payment: Payment, click: 'pay' | 'cancel', now: Date): 'done' | 'closed' {
   if (payment.status === -1) {
@@ -135,7 +135,7 @@ async function mount(app: FastifyInstance, harness: Harness): Promise<void> {
   app.post('/v1/verify', async (request, reply) => {
     const payment = ownPayment(harness, asRecord(request.body));
     if (typeof payment === 'number') return answer(reply, payment);
-    // The fields are left out on purpose: a client that reads the amount from a repeat must ask again.
+    // The fields are omitted on purpose: a client that needs the amount must send an inquiry.
     if (payment.status === 1) return answer(reply, 201);
     if (payment.status !== 2) return answer(reply, 202, { status: payment.status });
     payment.status = 1;

@@ -19,7 +19,7 @@ const sourcesOf = (html: string, tag: string): string[] =>
     .filter(([, name]) => name === tag)
     .map(([, , content = '']) => `'sha256-${createHash('sha256').update(content).digest('base64')}'`);
 
-/** What stands in the page may run, and nothing else; the page calls the API and reads the SMS inbox. */
+/** Only scripts and styles of the page may run. The page calls the API and reads the SMS inbox. */
 const policyOf = (html: string, apiUrl: string): string =>
   [
     "default-src 'none'",
@@ -45,7 +45,7 @@ export const addSample = (app: FastifyInstance, apiUrl: string): void => {
   app.get('/app', async (_request, reply) => reply.headers(headers).send(html));
 
   const script = { 'content-type': 'text/javascript; charset=utf-8', 'cache-control': 'no-cache' };
-  // The browser gets the client as Node runs it: its sources, stripped of their types.
+  // The browser gets the sources of the client, stripped of their types.
   for (const name of CLIENT_MODULES) {
     app.get(`/app/client/${name}`, async (_request, reply) => {
       const source = readFileSync(new URL(name, CLIENT), 'utf8');

@@ -57,7 +57,7 @@ afterAll(async () => {
   await dropDatabase(config);
 });
 
-/** As one more replica does. */
+/** Opens the log as another replica. */
 const open = (options: Pick<AuditLogOptions, 'sealAllMs' | 'batch'> = {}) =>
   createAuditLog({ connection, service: 'wallet', clock, random: systemRandom, log, ...options });
 const entries = () => connection.collection<AuditEntryDocument>('audit_entries');
@@ -77,7 +77,7 @@ const newest = async (limit = 1) => (await open().list({}, { beforeId: undefined
 const check = () => checkAuditLog(connection, 'wallet');
 
 describe('an entry', () => {
-  test('is stored with the effect, or neither is', async () => {
+  test('an entry is stored together with its effect, or neither is', async () => {
     const effects = connection.collection<{ _id: number }>('effects');
     await connection.createCollection('effects');
     const act = (id: number, fails: boolean): Promise<void> =>
@@ -92,7 +92,7 @@ describe('an entry', () => {
     expect([await effects.countDocuments(), (await newest())[0]?.subjectId]).toEqual([1, 102]);
   });
 
-  test('is not stored outside of a transaction', async () => {
+  test('an entry is not stored outside a transaction', async () => {
     const session = await connection.startSession();
     await expect(open().record(session, ACTION)).rejects.toThrow();
     await session.endSession();
@@ -113,7 +113,7 @@ describe('an entry', () => {
     ]);
   });
 
-  test('has times in the format of the API, also inside of values', async () => {
+  test('an entry has times in the format of the API, including inside values', async () => {
     const at = new Date('2026-01-15T10:00:00.123Z');
     const values = { erased_at: at, periods: [{ from: at, days: 3 }] };
     await record({
@@ -126,7 +126,7 @@ describe('an entry', () => {
     expect(entry?.after).toEqual({ email: text });
   });
 
-  test('has a larger id than every entry of an earlier second in any service, and its own in all', () => {
+  test('an entry id is unique across services, and larger than any of an earlier second', () => {
     const [now, later] = [new Date('2026-01-15T10:00:00.900Z'), new Date('2026-01-15T10:00:01Z')];
     const ids = ['identity', 'wallet', 'store-billing', 'another'].map((service) =>
       auditId(service, now, 199_999),
@@ -208,12 +208,12 @@ describe('the check names the first entry', () => {
   const sealed = async (): Promise<AuditEntryDocument> => {
     await record({ after: state('a@example.org') });
     await open().seal();
-    const [found] = await entries().find().sort({ _id: -1 }).limit(1).toArray();
-    if (found === undefined) throw new Error('nothing is stored');
-    return found;
+    const [entry] = await entries().find().sort({ _id: -1 }).limit(1).toArray();
+    if (entry === undefined) throw new Error('nothing is stored');
+    return entry;
   };
 
-  test('that was changed, even with a new hash of its own', async () => {
+  test('the check names the first changed entry, even if its hash was recomputed', async () => {
     const entry = await sealed();
     const changed = { ...entry, actor_id: 6 };
     await entries().updateOne({ _id: entry._id }, { $set: { actor_id: 6 } });
@@ -224,7 +224,7 @@ describe('the check names the first entry', () => {
     expect((await check()).difference).toBeUndefined();
   });
 
-  test('that was removed', async () => {
+  test('the check names the first entry that was removed', async () => {
     const entry = await sealed();
     await entries().deleteOne({ _id: entry._id });
     expect((await check()).difference).toBe(`entry ${entry._id}, sealed in ${entry.seal}, does not exist`);
@@ -232,7 +232,7 @@ describe('the check names the first entry', () => {
     expect((await check()).difference).toBeUndefined();
   });
 
-  test('that was inserted: with the number of a seal, or from another service', async () => {
+  test('the check names an inserted entry, with the number of a seal or from another service', async () => {
     const entry = await sealed();
     // An id of another service, which is free.
     const forged = { ...entry, _id: entry._id + 1, subject_id: 1 };
@@ -252,7 +252,7 @@ describe('the check names the first entry', () => {
     expect((await check()).difference).toBeUndefined();
   });
 
-  test('and a removed seal, and a chain that was written again', async () => {
+  test('the check names a removed seal and a rewritten chain', async () => {
     await sealed();
     const { head } = await check();
     const noted = readHead(head ?? '');
@@ -294,7 +294,7 @@ describe('an erasure', () => {
     expect((await check()).difference).toBeUndefined();
   });
 
-  test('is not undone by what operators do later', async () => {
+  test('an erasure is not undone by later actions of operators', async () => {
     await eraseAccount(80);
     await record({ after: { personId: 80, values: { email: 'late@example.org' } } });
     expect((await newest())[0]?.after).toEqual({ email: { erased: true } });
@@ -324,28 +324,28 @@ describe('an erasure', () => {
 });
 
 describe('a list', () => {
-  test('is filtered, and continues after an id', async () => {
+  test('a list of entries is filtered, and continues after an id', async () => {
     const actor = 555;
     for (const subject of [1, 2, 3]) {
       clock.advance(1_000);
       await record({ actorId: actor, subject: { type: 'role', id: subject }, action: 'role.update' });
     }
     const audit = open();
-    const found = async (filter: Parameters<typeof audit.list>[0], beforeId?: number, limit = 10) =>
+    const subjectIds = async (filter: Parameters<typeof audit.list>[0], beforeId?: number, limit = 10) =>
       (await audit.list(filter, { beforeId, limit })).entries.map(({ subjectId }) => subjectId);
-    expect(await found({ actorId: actor })).toEqual([3, 2, 1]);
-    expect(await found({ actorId: actor, subjectType: 'role', subjectId: 2, action: 'role.update' })).toEqual(
-      [2],
-    );
-    expect(await found({ subjectId: 2, action: 'role.update' })).toEqual([2]);
-    expect(await found({ actorId: actor, action: 'user.update' })).toEqual([]);
+    expect(await subjectIds({ actorId: actor })).toEqual([3, 2, 1]);
+    expect(
+      await subjectIds({ actorId: actor, subjectType: 'role', subjectId: 2, action: 'role.update' }),
+    ).toEqual([2]);
+    expect(await subjectIds({ subjectId: 2, action: 'role.update' })).toEqual([2]);
+    expect(await subjectIds({ actorId: actor, action: 'user.update' })).toEqual([]);
     const to = clock.now();
     const from = new Date(to.getTime() - 1_000);
-    expect(await found({ actorId: actor, from })).toEqual([3, 2]);
-    expect(await found({ actorId: actor, to: from })).toEqual([2, 1]);
-    expect(await found({ actorId: actor, from, to: from })).toEqual([2]);
+    expect(await subjectIds({ actorId: actor, from })).toEqual([3, 2]);
+    expect(await subjectIds({ actorId: actor, to: from })).toEqual([2, 1]);
+    expect(await subjectIds({ actorId: actor, from, to: from })).toEqual([2]);
     const [last] = (await audit.list({ actorId: actor }, { beforeId: undefined, limit: 1 })).entries;
-    expect(await found({ actorId: actor }, last?.id)).toEqual([2, 1]);
+    expect(await subjectIds({ actorId: actor }, last?.id)).toEqual([2, 1]);
     expect(await audit.count({ actorId: actor, from })).toBe(2);
   });
 
@@ -393,7 +393,7 @@ describe('npm run audit:log', () => {
     await entries().updateOne({ _id: entry?._id ?? 0 }, { $set: { request_id: entry?.request_id ?? null } });
   });
 
-  test('says that the result was not recorded, and exits 1 with a difference, 2 without one', async () => {
+  test('audit:log reports an unrecorded result, and exits 1 with a difference, 2 without one', async () => {
     await record();
     await open().seal();
     const proxy = await startMongoProxy(config.MONGODB_URI);

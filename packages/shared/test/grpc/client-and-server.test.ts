@@ -165,16 +165,19 @@ describe('a refusal', () => {
     ],
   ];
 
-  test.each(refusals)('of kind %s arrives with its kind, code, text and fields', async (_kind, refusal) => {
-    const server = await startServer(async () => {
-      throw refusal;
-    });
-    const error = (await ask(connect(server.address))) as AppError;
-    expect(error).toMatchObject({ name: 'AppError', kind: refusal.kind, code: refusal.code });
-    expect(error.publicMessage).toEqual(refusal.publicMessage);
-    expect(error.fields).toEqual(refusal.fields);
-    expect(error.retryAfterS).toBe(refusal.retryAfterS);
-  });
+  test.each(refusals)(
+    'a refusal of kind %s arrives with its kind, code, text and fields',
+    async (_kind, refusal) => {
+      const server = await startServer(async () => {
+        throw refusal;
+      });
+      const error = (await ask(connect(server.address))) as AppError;
+      expect(error).toMatchObject({ name: 'AppError', kind: refusal.kind, code: refusal.code });
+      expect(error.publicMessage).toEqual(refusal.publicMessage);
+      expect(error.fields).toEqual(refusal.fields);
+      expect(error.retryAfterS).toBe(refusal.retryAfterS);
+    },
+  );
 
   test.each([
     [
@@ -183,7 +186,7 @@ describe('a refusal', () => {
     ],
     ['a part that cannot be reached', unavailable('db-7 is gone')],
     ['a fault', new TypeError('cannot read db-7')],
-  ])('%s is no refusal: unavailable, and nothing of its inside crosses the wire', async (_name, thrown) => {
+  ])('%s is reported as unavailable, without any internal detail', async (_name, thrown) => {
     const server = await startServer(async () => {
       throw thrown;
     });
@@ -193,7 +196,7 @@ describe('a refusal', () => {
   });
 });
 
-describe('who calls', () => {
+describe('the caller', () => {
   const unsigned = async (address: string, metadata: Metadata): Promise<unknown> => {
     const client = new Client(address, credentials.createInsecure());
     closers.push(() => client.close());
@@ -321,7 +324,7 @@ describe('a target that does not answer', () => {
     expect(performance.now() - startedAt).toBeLessThan(5_000);
   });
 
-  test('because it was killed is unavailable at once, also for current calls, and recovers after its restart', async () => {
+  test('a killed target is unavailable at once, even for current calls, and recovers after its restart', async () => {
     let isUnderWay = false;
     const server = await startServer(async (request, context) => {
       if (request.ids[0] !== 2) return fixed(request, context);
@@ -350,9 +353,9 @@ describe('a target that does not answer', () => {
 describe('the breaker', () => {
   /** A target that counts its calls and fails on demand. */
   const fickle = async () => {
-    const state = { asked: 0, failing: true, refusing: false };
+    const state = { calls: 0, failing: true, refusing: false };
     const server = await startServer(async (request, context) => {
-      state.asked += 1;
+      state.calls += 1;
       if (state.refusing) throw notFound();
       if (state.failing) throw new Error('broken');
       return fixed(request, context);
@@ -360,12 +363,12 @@ describe('the breaker', () => {
     return { state, client: connect(server.address) };
   };
 
-  test('does not open before ten calls', async () => {
+  test('the breaker does not open before ten calls', async () => {
     const { state, client } = await fickle();
     for (let i = 0; i < 9; i += 1) await ask(client);
     state.failing = false;
     expect(await ask(client)).toEqual(answered);
-    expect(state.asked).toBe(10);
+    expect(state.calls).toBe(10);
   });
 
   test('opens after ten failures, sends no calls while open, and closes after the recovery', async () => {
@@ -374,7 +377,7 @@ describe('the breaker', () => {
     expect(await metrics.text()).toContain('circuit_breaker_open{target="identity",service="caller"} 1');
     const refused = await Promise.all(Array.from({ length: 20 }, () => ask(client)));
     for (const outcome of refused) expect(outcome).toMatchObject({ kind: 'unavailable' });
-    expect(state.asked).toBe(10);
+    expect(state.calls).toBe(10);
     state.failing = false;
     await eventually(
       async () => (await ask(client).then((outcome) => !(outcome instanceof AppError))) === true,
@@ -383,7 +386,7 @@ describe('the breaker', () => {
     for (let i = 0; i < 20; i += 1) expect(await ask(client)).toEqual(answered);
   });
 
-  test('and the channel reach a restarted target within two seconds', () => {
+  test('the breaker and the channel reach a restarted target within two seconds', () => {
     expect(LONGEST_RECONNECT_MS).toBeLessThanOrEqual(2_000);
   });
 
@@ -391,38 +394,38 @@ describe('the breaker', () => {
     const { state, client } = await fickle();
     state.refusing = true;
     for (let i = 0; i < 50; i += 1) expect(await ask(client)).toMatchObject({ kind: 'not_found' });
-    expect(state.asked).toBe(50);
+    expect(state.calls).toBe(50);
   });
 });
 
 describe('a call to a target that is down', () => {
   const failingOnce = async () => {
-    let asked = 0;
+    let calls = 0;
     const server = await startServer(async (request, context) => {
-      asked += 1;
-      if (asked === 1) throw unavailable('not yet');
+      calls += 1;
+      if (calls === 1) throw unavailable('not yet');
       return fixed(request, context);
     });
-    return { client: connect(server.address), asked: () => asked };
+    return { client: connect(server.address), calls: () => calls };
   };
 
-  test('is retried once if that is allowed', async () => {
-    const { client, asked } = await failingOnce();
+  test('a call is retried once if retries are allowed', async () => {
+    const { client, calls } = await failingOnce();
     expect(await ask(client, { retry: true })).toEqual(answered);
-    expect(asked()).toBe(2);
+    expect(calls()).toBe(2);
   });
 
-  test('is not retried by default', async () => {
-    const { client, asked } = await failingOnce();
+  test('a call is not retried by default', async () => {
+    const { client, calls } = await failingOnce();
     expect(await ask(client)).toMatchObject({ kind: 'unavailable' });
-    expect(asked()).toBe(1);
+    expect(calls()).toBe(1);
   });
 
-  test('is never retried after an error, a refusal or a deadline', async () => {
-    let asked = 0;
+  test('a call is never retried after an error, a refusal or a deadline', async () => {
+    let calls = 0;
     const thrown = [new Error('broken'), forbidden()];
     const server = await startServer(async () => {
-      asked += 1;
+      calls += 1;
       const error = thrown.shift();
       if (error !== undefined) throw error;
       return never();
@@ -430,12 +433,12 @@ describe('a call to a target that is down', () => {
     const client = connect(server.address);
     for (let i = 0; i < 2; i += 1) await ask(client, { retry: true });
     await ask(client, { retry: true, deadlineMs: 300 });
-    expect(asked).toBe(3);
+    expect(calls).toBe(3);
   });
 });
 
 describe('a server', () => {
-  test('answers a thousand concurrent calls, each with its own response', async () => {
+  test('a server answers a thousand concurrent calls, each with its own response', async () => {
     const server = await startServer(fixed);
     const client = connect(server.address, { deadlineMs: 20_000 });
     const answers = await Promise.all(
@@ -446,7 +449,7 @@ describe('a server', () => {
     );
   });
 
-  test('that closes finishes current calls', async () => {
+  test('a server that closes finishes current calls', async () => {
     const [arrived, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const server = await startServer(async (request, context) => {
       arrived.resolve();

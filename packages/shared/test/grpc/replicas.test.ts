@@ -1,4 +1,4 @@
-/** A client of several replicas: a list of addresses, and a name whose records are those of all replicas. */
+/** A client of several replicas: a list of addresses, and a name with a record for each replica. */
 import dns from 'node:dns';
 import type { IdentityDefinition } from '@fitness/proto/gen/fitness/identity/v1/Identity.ts';
 import { afterEach, describe, expect, test } from '@jest/globals';
@@ -48,7 +48,7 @@ const connect = (address: string): GrpcClient<IdentityDefinition> => {
   return client;
 };
 
-/** What the system says of `NAME`. */
+/** Addresses to which the system resolves `NAME`. */
 const resolveTo = (hosts: string[]): { hosts: string[] } => {
   const records = { hosts };
   const { lookup } = dns.promises;
@@ -96,24 +96,27 @@ const allConnected = (client: GrpcClient<IdentityDefinition>, replicas: number) 
     async () => new Set(await Promise.all(Array.from({ length: 12 }, () => ask(client)))).size === replicas,
   );
 
-describe('three replicas share the calls', () => {
-  test.each([1, 8])('of a list of addresses, %i at a time', async (atOnce) => {
+describe('three replicas', () => {
+  test.each([1, 8])('the replicas of a list of addresses share the calls, %i at a time', async (atOnce) => {
     const replicas = await Promise.all([0, 1, 2].map((index) => startReplica(index)));
     const client = connect(replicas.map(({ address }) => address).join(','));
     await allConnected(client, 3);
     expectEven(await distribution(client, 300, atOnce), 3);
   });
 
-  test.each([1, 8])('of a name with several records, %i at a time', async (atOnce) => {
-    const { port } = await startReplica(0);
-    await startReplica(1, { port });
-    await startReplica(2, { port });
-    resolveTo([0, 1, 2].map(hostOf));
-    const client = connect(`${NAME}:${port}`);
-    await ask(client);
-    await pause(200);
-    expectEven(await distribution(client, 300, atOnce), 3);
-  });
+  test.each([1, 8])(
+    'the replicas of a name with several records share the calls, %i at a time',
+    async (atOnce) => {
+      const { port } = await startReplica(0);
+      await startReplica(1, { port });
+      await startReplica(2, { port });
+      resolveTo([0, 1, 2].map(hostOf));
+      const client = connect(`${NAME}:${port}`);
+      await ask(client);
+      await pause(200);
+      expectEven(await distribution(client, 300, atOnce), 3);
+    },
+  );
 });
 
 test('a fourth replica of a name has its share within 30 s', async () => {

@@ -131,7 +131,7 @@ const signed = async (line: string, headers: readonly string[] = []): Promise<st
 const JSON_OF_100 = ['content-type: application/json', 'content-length: 100'];
 
 /** A client that never closes its connection. */
-const talk = async (server: FastifyInstance, said?: string) => {
+const talk = async (server: FastifyInstance, input?: string) => {
   const { port } = server.server.address() as AddressInfo;
   const socket = connect({ host: '127.0.0.1', port, allowHalfOpen: true });
   sockets.push(socket);
@@ -146,7 +146,7 @@ const talk = async (server: FastifyInstance, said?: string) => {
     heard.ended = true;
   });
   await new Promise((resolve) => socket.once('connect', resolve));
-  if (said !== undefined) socket.write(said);
+  if (input !== undefined) socket.write(input);
   return { socket, heard };
 };
 
@@ -168,7 +168,7 @@ const closing = async (server: FastifyInstance): Promise<number> => {
 };
 
 describe('a server closes', () => {
-  test('at once with a connection without a request', async () => {
+  test('a server closes at once with a connection without a request', async () => {
     const server = await listen();
     await talk(server);
     await until(async () => (await connectionsOf(server)) === 1);
@@ -185,15 +185,15 @@ describe('a server closes', () => {
     ],
     ['something that is not HTTP', async () => 'garbage\r\n\r\n'],
     ['an answer that nobody reads', async () => signed('GET /api/v1/flood')],
-  ])('after its grace period with a client that sent %s and waits', async (_what, said) => {
+  ])('a server closes after its grace period with a client that sent %s and waits', async (_what, input) => {
     const server = await listen({ closeGraceMs: 300 });
-    const { socket } = await talk(server, await said());
+    const { socket } = await talk(server, await input());
     socket.pause();
     await until(() => accepted.some(({ bytesRead }) => bytesRead > 0));
     expect(await closing(server)).toBeLessThan(3_000);
   });
 
-  test('as soon as current requests are answered', async () => {
+  test('a server closes as soon as current requests are answered', async () => {
     const server = await listen({ closeGraceMs: 6_000 });
     const { heard } = await talk(server, await signed('GET /api/v1/held'));
     await until(() => started === 1);
@@ -210,30 +210,33 @@ describe('a connection is closed', () => {
   test.each([
     ['headers', async () => 'GET /api/v1/quick HTTP/1.1\r\nhost: a\r\nx: ', '1'],
     ['a body', async () => signed('POST /api/v1/things', JSON_OF_100), ' '],
-  ])('with 408 when %s do not end in time, however steadily they drip', async (_what, said, drop) => {
-    const server = await listen({ headersMs: 300, requestMs: 400, checkMs: 50 });
-    const { socket, heard } = await talk(server, await said());
-    const dripping = setInterval(() => socket.write(drop), 20);
-    await until(() => heard.ended).finally(() => clearInterval(dripping));
-    expect(heard.text).toMatch(
-      /^HTTP\/1.1 408 .*x-content-type-options: nosniff.*\{"message":"The request took too long/s,
-    );
-    await until(async () => (await connectionsOf(server)) === 0);
-  });
+  ])(
+    'a connection is closed with 408 if %s do not end in time, however steadily they arrive',
+    async (_what, input, drop) => {
+      const server = await listen({ headersMs: 300, requestMs: 400, checkMs: 50 });
+      const { socket, heard } = await talk(server, await input());
+      const dripping = setInterval(() => socket.write(drop), 20);
+      await until(() => heard.ended).finally(() => clearInterval(dripping));
+      expect(heard.text).toMatch(
+        /^HTTP\/1.1 408 .*x-content-type-options: nosniff.*\{"message":"The request took too long/s,
+      );
+      await until(async () => (await connectionsOf(server)) === 0);
+    },
+  );
 
   test.each([
     ['a body', async () => `${await signed('POST /api/v1/things', JSON_OF_100)}{"na`],
     ['a reader of its answer', async () => signed('GET /api/v1/flood')],
-  ])('when nothing moves on it while it waits for %s', async (_what, said) => {
+  ])('a connection is closed if nothing arrives while it waits for %s', async (_what, input) => {
     const server = await listen({ stalledMs: 400 });
-    const { socket } = await talk(server, await said());
+    const { socket } = await talk(server, await input());
     socket.pause();
     await until(async () => (await connectionsOf(server)) === 1);
     await until(async () => (await connectionsOf(server)) === 0);
     await until(() => streams.every((stream) => stream.destroyed));
   });
 
-  test('after the error for invalid HTTP, although its client keeps it open', async () => {
+  test('a connection is closed after the error for invalid HTTP, although its client keeps it open', async () => {
     const server = await listen();
     const { heard } = await talk(server, 'garbage\r\n\r\n');
     await until(() => heard.ended);
@@ -241,7 +244,7 @@ describe('a connection is closed', () => {
     await until(async () => (await connectionsOf(server)) === 0);
   });
 
-  test('without an error during a streamed response', async () => {
+  test('a connection is closed during a streamed response without an error', async () => {
     const server = await listen();
     const { socket, heard } = await talk(server, await signed('GET /api/v1/drip'));
     await until(() => heard.text.includes('0123456789'));
@@ -257,20 +260,23 @@ describe('a client that disconnects', () => {
   test.each<[string, (socket: Socket) => void]>([
     ['by a reset', (socket) => socket.resetAndDestroy()],
     ['by an end', (socket) => socket.end()],
-  ])('%s amid its body, while its handler runs, or amid its answer is no fault', async (_how, hangUp) => {
-    const server = await listen();
-    const body = await talk(server, `${await signed('POST /api/v1/things', JSON_OF_100)}{"na`);
-    const handler = await talk(server, await signed('GET /api/v1/held'));
-    const answer = await talk(server, await signed('GET /api/v1/drip'));
-    await until(() => started === 1 && answer.heard.text.includes('0123456789'));
-    for (const { socket } of [body, handler, answer]) hangUp(socket);
-    await until(() => accepted.every(({ readableEnded, destroyed }) => readableEnded || destroyed));
-    release();
-    await until(async () => (await connectionsOf(server)) === 0);
-    await until(() => streams[0]?.destroyed === true);
-    expect(logged).toEqual([]);
-    await isServing(server);
-  });
+  ])(
+    'a disconnect with %s during the body, the handler or the response is not an error',
+    async (_how, hangUp) => {
+      const server = await listen();
+      const body = await talk(server, `${await signed('POST /api/v1/things', JSON_OF_100)}{"na`);
+      const handler = await talk(server, await signed('GET /api/v1/held'));
+      const answer = await talk(server, await signed('GET /api/v1/drip'));
+      await until(() => started === 1 && answer.heard.text.includes('0123456789'));
+      for (const { socket } of [body, handler, answer]) hangUp(socket);
+      await until(() => accepted.every(({ readableEnded, destroyed }) => readableEnded || destroyed));
+      release();
+      await until(async () => (await connectionsOf(server)) === 0);
+      await until(() => streams[0]?.destroyed === true);
+      expect(logged).toEqual([]);
+      await isServing(server);
+    },
+  );
 });
 
 describe('an invalid request gets the usual error body', () => {
@@ -357,9 +363,9 @@ describe('an invalid request gets the usual error body', () => {
       `GET /api/v1/quick HTTP/1.1\r\nhost: a\r\n${'a: b\r\n'.repeat(5_000)}\r\n`,
       431,
     ],
-  ])('%s', async (_what, said, status) => {
+  ])('an invalid request gets the usual error body: %s', async (_what, input, status) => {
     const server = await listen();
-    const { heard } = await talk(server, said);
+    const { heard } = await talk(server, input);
     await until(() => heard.text.includes('{"message":"'));
     expect(heard.text).toMatch(new RegExp(`^HTTP/1.1 ${status} .*x-content-type-options: nosniff`, 's'));
     expect(heard.text).toMatch(/referrer-policy: no-referrer/);
@@ -381,7 +387,7 @@ describe('an invalid request gets the usual error body', () => {
     '[::1]:8080',
     '[2001:DB8::1]',
     '[::ffff:127.0.0.1]:1',
-  ])('is served with the host %s', async (host) => {
+  ])('a request is served with the host %s', async (host) => {
     const server = await listen();
     const { heard } = await talk(
       server,
@@ -391,7 +397,7 @@ describe('an invalid request gets the usual error body', () => {
     expect(heard.text).toMatch(/^HTTP\/1\.1 200 /);
   });
 
-  test('is 413 where its body is too long, and the connection serves the next one', async () => {
+  test('a request with too long a body is 413, and the connection serves the next one', async () => {
     const server = await listen();
     const length = 100_000;
     const first = await signed('POST /api/v1/things', [
@@ -404,7 +410,7 @@ describe('an invalid request gets the usual error body', () => {
     expect(heard.text).toMatch(/^HTTP\/1\.1 413 .*connection: keep-alive.*HTTP\/1\.1 200 /s);
   });
 
-  test('is told that the connection ends where it asked for that', async () => {
+  test('a request that asks to close the connection gets connection: close', async () => {
     const server = await listen();
     for (const headers of [[], ['content-type: application/json', 'content-length: 100000']]) {
       const line = headers.length === 0 ? 'GET /nowhere' : 'POST /api/v1/things';
@@ -421,9 +427,9 @@ describe('an invalid request gets the usual error body', () => {
       'the coding Chunked',
       'GET /health/live HTTP/1.1\r\nhost: a\r\ntransfer-encoding: Chunked\r\n\r\n0\r\n\r\n',
     ],
-  ])('is served with %s', async (_what, said) => {
+  ])('a request is served with %s', async (_what, input) => {
     const server = await listen();
-    const { heard } = await talk(server, said);
+    const { heard } = await talk(server, input);
     await until(() => heard.text.includes('\r\n\r\n'));
     expect(heard.text).toMatch(/^HTTP\/1\.1 200 /);
   });
@@ -440,7 +446,7 @@ describe('an invalid request gets the usual error body', () => {
     ['a target with an origin that is none', 'GET http://[/api/v1/quick', [], 400],
     ['a target that cannot be decoded', 'GET /api/v1/quick%', [], 400],
     ['a target without a path', 'OPTIONS *', [], 404],
-  ])('with %s', async (_what, line, headers, status) => {
+  ])('a request with %s gets the expected status', async (_what, line, headers, status) => {
     const server = await listen();
     const { heard } = await talk(server, await signed(line, headers));
     await until(() => heard.text.includes('\r\n\r\n'));
@@ -449,7 +455,7 @@ describe('an invalid request gets the usual error body', () => {
   });
 });
 
-test('a request whose client leaves before the answer begins is a 499 of the metrics, once', async () => {
+test('a request whose client leaves before the response begins is counted as one 499', async () => {
   const server = await listen();
   const { socket } = await talk(server, await signed('GET /api/v1/held'));
   await until(() => started === 1);

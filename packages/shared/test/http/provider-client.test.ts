@@ -6,12 +6,12 @@ import { createProviderClient, type ProviderClient } from '../../src/http/provid
 const DATE = 'Tue, 15 Nov 1994 08:12:31 GMT';
 let server: Server;
 let url: string;
-let asked = 0;
+let requestCount = 0;
 
 /** `/status/<n>` answers that status; `/silent` never answers. */
 beforeAll(async () => {
   server = createServer((request, response) => {
-    asked += 1;
+    requestCount += 1;
     const status = /^\/status\/(\d+)/.exec(request.url ?? '')?.[1];
     const waits = new URL(request.url ?? '', 'http://shop').searchParams.get('wait');
     if (waits !== null) response.setHeader('retry-after', waits).setHeader('date', DATE);
@@ -39,7 +39,7 @@ const withClient = async (
 };
 
 describe('an external provider', () => {
-  test.each([200, 302, 400, 404, 429])('its %i is an answer', (status) =>
+  test.each([200, 302, 400, 404, 429])('a %i of a provider is a response, not a failure', (status) =>
     withClient(async (client) => {
       const answer = await client.send({ method: 'POST', url: `${url}/status/${status}`, body: '{}' });
       expect(answer).toEqual({ status, text: 'POST answered' });
@@ -64,7 +64,7 @@ describe('an external provider', () => {
     ['Tue, 15 Nov 1994 08:14:01 GMT', 90_000],
     ['Tue, 15 Nov 1994 07:00:00 GMT', 0],
     ['soon', undefined],
-  ])('its Retry-After %s is known, of an answer and of a failure', (wait, retryAfterMs) =>
+  ])('a Retry-After of %s is read from a response and from a failure', (wait, retryAfterMs) =>
     withClient(async (client) => {
       const ask = (status: number) =>
         client.send({ method: 'GET', url: `${url}/status/${status}?wait=${encodeURIComponent(wait)}` });
@@ -84,8 +84,8 @@ describe('an external provider', () => {
       for (let i = 0; i < 20; i += 1) await client.send({ method: 'GET', url: `${url}/status/400` });
       const get = (status: number) => client.send({ method: 'GET', url: `${url}/status/${status}` });
       for (let i = 0; i < 30; i += 1) await get(500).catch(() => undefined);
-      const before = asked;
+      const before = requestCount;
       await expect(get(200)).rejects.toMatchObject({ name: 'ProviderFailure' });
-      expect(asked).toBe(before);
+      expect(requestCount).toBe(before);
     }));
 });

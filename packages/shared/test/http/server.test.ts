@@ -312,7 +312,7 @@ describe('the order of the checks', () => {
     expect((await app.inject({ method: 'GET', url: '/api/v1/things', headers })).statusCode).toBe(401);
   });
 
-  test('the limit of a route for guests is told by its 429 alone: others share it', async () => {
+  test('only the 429 reveals the limit of a route for guests, because others share it', async () => {
     for (const caller of [GUEST, member]) {
       const { statusCode, headers } = await send('POST', '/visits', { caller });
       expect([statusCode, headers['x-ratelimit-limit'], headers['x-ratelimit-remaining']]).toEqual([
@@ -393,7 +393,7 @@ describe('the check of the headers alone', () => {
     return app.inject({ method, url, headers: { [CALLER_HEADER]: context, ...headers } });
   };
 
-  test('answers as the route does before it reads a body, and 204 where the body decides', async () => {
+  test('the header check responds like the route before the body, and 204 where the body decides', async () => {
     const nobody: Caller = { ...member, permissions: new Set() };
     for (const [path, caller, status] of [
       ['/things', GUEST, 401],
@@ -410,7 +410,7 @@ describe('the check of the headers alone', () => {
     expect(bodiesRead).toBe(read);
   });
 
-  test('counts the limit of the route, which the request itself then does not', async () => {
+  test('the header check consumes the limit of the route, and the request itself does not', async () => {
     taken.clear();
     const caller: Caller = { ...member, permissions: new Set(['roles.manage']) };
     const counted = { [LIMIT_COUNTED_HEADER]: '1' };
@@ -423,7 +423,7 @@ describe('the check of the headers alone', () => {
     taken.clear();
   });
 
-  test('is 404 for a path without a route, and not in the document of the API', async () => {
+  test('the header check is 404 for a path without a route, and is not in the API document', async () => {
     expect((await check('POST', '/nothing', member)).headers).not.toHaveProperty(ROUTE_HEADER);
     const { body } = await app.inject({ method: 'GET', url: '/internal/openapi.json' });
     expect(body).not.toContain(CHECK_PREFIX);
@@ -438,7 +438,7 @@ describe('a field with a permission of its own', () => {
   };
   const holder = (...permissions: Permission[]): Caller => ({ ...member, permissions: new Set(permissions) });
 
-  test('is 403 without it whatever the value, before 422, and 422 for a wrong value with it', async () => {
+  test('a field is 403 without its permission, whatever the value, and 422 for a wrong value with it', async () => {
     for (const price of [1, 'x', null, [], {}])
       for (const more of [{}, { name: 'a' }, { name: 5 }])
         expect((await post(member, { ...more, price })).statusCode).toBe(403);
@@ -454,7 +454,7 @@ describe('a field with a permission of its own', () => {
       expect((await post(member, body)).statusCode).toBe(422);
   });
 
-  test('is named to an app with the scopes that it has, and explained to staff without a second factor', async () => {
+  test("a field's 403 names an app's scopes, and tells staff to set up a second factor", async () => {
     const app = {
       ...holder('posts.view'),
       tokenKind: 'oauth',
@@ -487,7 +487,7 @@ describe('the challenge of a 403', () => {
   });
   const needs = (scope: string): string => `Bearer error="insufficient_scope", scope="${scope}"`;
 
-  test('names to an app all scopes that the route needs (RFC 6750), with those that the app has', async () => {
+  test('the challenge names all scopes that the route needs (RFC 6750), and those of the app', async () => {
     expect(await challengeOf('POST', '/things', app())).toBe(needs('posts.view'));
     expect(await challengeOf('POST', '/things/ours', app())).toBe(needs('posts.view payments.view_own'));
     expect(await challengeOf('POST', '/things/ours', app('posts.view_all'))).toBe(
@@ -498,21 +498,21 @@ describe('the challenge of a 403', () => {
     );
   });
 
-  test('is missing where no scope would help', async () => {
+  test('the challenge is missing where no scope would help', async () => {
     // A permission that no app can get, and routes that admit no apps.
     expect(await challengeOf('DELETE', '/things/5', app('posts.view'))).toBeUndefined();
     expect(await challengeOf('POST', '/things/own', app('posts.view'))).toBeUndefined();
     expect(await challengeOf('POST', '/things/secret', app('posts.view'))).toBeUndefined();
   });
 
-  test('is missing where the roles of the user lack the permission', async () => {
+  test("the challenge is missing where the user's roles lack the permission", async () => {
     const caller = { ...app(), grantable: new Set<Permission>(['payments.view_own']) };
     expect(await challengeOf('POST', '/things', caller)).toBeUndefined();
     expect(await challengeOf('POST', '/things/ours', caller)).toBeUndefined();
   });
 
   test.each(['session', 'personal', 'restricted'] as const)(
-    'is missing for a token of kind %s, which cannot get more',
+    'the challenge is missing for a token of kind %s, which cannot get more scopes',
     async (tokenKind) => {
       const caller = { ...member, tokenKind, permissions: new Set<Permission>() };
       expect(await challengeOf('POST', '/things/ours', caller)).toBeUndefined();
@@ -539,7 +539,7 @@ describe('a permission that is withheld until its user has a second factor', () 
     return JSON.parse(body);
   };
 
-  test('is named by the 403 of a route that needs it, and of no other route', async () => {
+  test('a withheld permission is named by the 403 of a route that needs it, and of no other', async () => {
     expect(await refusalOf('DELETE', '/things/5', staff('roles.manage'))).toEqual(EXPLAINED);
     expect(await refusalOf('DELETE', '/things/5', staff('users.delete'))).toEqual(PLAIN);
     expect(await refusalOf('DELETE', '/things/5', member)).toEqual(PLAIN);
@@ -549,7 +549,7 @@ describe('a permission that is withheld until its user has a second factor', () 
     expect(await refusalOf('POST', '/things/own', restricted)).toEqual(PLAIN);
   });
 
-  test('is named by every 403 of a use case, which does not know the reason', async () => {
+  test('a withheld permission is named by every 403 of a use case, which cannot know the reason', async () => {
     expect(await refusalOf('GET', '/things/5', staff('gyms.update_any'))).toEqual(EXPLAINED);
     expect(await refusalOf('GET', '/things/5', staff())).toEqual(PLAIN);
     expect(await refusalOf('GET', '/things/5', member)).toEqual(PLAIN);
@@ -567,7 +567,7 @@ test('a limit taken inside the handler has the same headers', async () => {
 });
 
 describe('bad input', () => {
-  test('names every invalid field in the requested language', async () => {
+  test('a 422 names every invalid field in the requested language', async () => {
     const answer = await send('POST', '/things', {
       caller: member,
       headers: { ...json, 'accept-language': 'zxx, fa-IR;q=0.9, en;q=0.5' },
@@ -602,14 +602,14 @@ describe('bad input', () => {
   });
 
   test.each(['page=', 'page=&per_page=&cursor=', 'page=&page=', 'page=&page=1', 'unknown='])(
-    'an empty query parameter counts as absent: %s',
+    'an empty query parameter is treated as absent: %s',
     async (query) => {
       const answer = await send('GET', `/things?${query}`);
       expect([answer.statusCode, answer.json().meta?.current_page]).toEqual([200, 1]);
     },
   );
 
-  test('of two values that are not empty both count', async () => {
+  test('two values that are not empty are both used', async () => {
     const answer = await send('GET', '/things?page=1&page=&page=2');
     expect([answer.statusCode, Object.keys(answer.json().errors ?? {})]).toEqual([422, ['page']]);
   });
@@ -676,7 +676,7 @@ describe('bad input', () => {
     ]);
   });
 
-  test('who may not use the route is told so, whatever the coding of the body', async () => {
+  test('a caller without access is refused whatever the coding of the body', async () => {
     const headers = { ...json, 'content-encoding': 'gzip' };
     const nobody = { ...member, permissions: new Set<Permission>() };
     const refused = await send('POST', '/things', { caller: nobody, headers, payload: gzipSync('{}') });
@@ -720,7 +720,7 @@ describe('bad input', () => {
   test.each([
     ['/things', 'GET, POST'],
     ['/things/1', 'GET, DELETE'],
-  ])('OPTIONS of %s is 405 as well: no page of another origin is a client', async (path, allowed) => {
+  ])('OPTIONS of %s is 405: pages of other origins are not clients', async (path, allowed) => {
     const answer = await send('OPTIONS' as 'GET', path);
     expect([answer.statusCode, answer.headers.allow]).toEqual([405, allowed]);
   });
@@ -735,7 +735,7 @@ describe('a read', () => {
     ['a user', '/things', member, 'private, no-cache'],
     ['a guest, where guests may be shown what is some seconds old', '/kinds', GUEST, PUBLIC],
     ['a user there', '/kinds', member, 'private, no-cache'],
-  ])('of %s: ETag, Vary and Cache-Control', async (_who, path, caller, cacheControl) => {
+  ])('a read of %s has ETag, Vary and Cache-Control', async (_who, path, caller, cacheControl) => {
     const answer = await read(path, caller);
     expect([answer.statusCode, answer.headers]).toEqual([
       200,
@@ -747,7 +747,7 @@ describe('a read', () => {
     ]);
   });
 
-  test('has another ETag in another language, with other content', async () => {
+  test('a read in another language has different content and a different ETag', async () => {
     const answers = await Promise.all([
       read('/kinds', GUEST),
       read('/kinds', GUEST, { 'accept-language': 'fa' }),
@@ -757,16 +757,16 @@ describe('a read', () => {
     expect([persian === first, english === first]).toEqual([false, true]);
   });
 
-  test.each(['GET', 'HEAD'] as const)('is 304 without a body for its ETag: %s', async (method) => {
+  test.each(['GET', 'HEAD'] as const)('a read with its ETag is 304 without a body: %s', async (method) => {
     const { headers } = await read('/kinds', GUEST);
     const etag = String(headers.etag);
-    for (const given of [etag, etag.slice(2), `"x", ${etag}`, '*']) {
+    for (const ifNoneMatch of [etag, etag.slice(2), `"x", ${etag}`, '*']) {
       const answer = await app.inject({
         method,
         url: '/api/v1/kinds',
-        headers: { [CALLER_HEADER]: gatewayContext('wallet', GUEST), 'if-none-match': given },
+        headers: { [CALLER_HEADER]: gatewayContext('wallet', GUEST), 'if-none-match': ifNoneMatch },
       });
-      expect([given, answer.statusCode, answer.body]).toEqual([given, 304, '']);
+      expect([ifNoneMatch, answer.statusCode, answer.body]).toEqual([ifNoneMatch, 304, '']);
       expect(answer.headers).toMatchObject({ etag, vary: headers.vary, 'cache-control': PUBLIC });
       expect(answer.headers['content-type']).toBeUndefined();
     }
@@ -781,7 +781,7 @@ describe('a read', () => {
     test.each([
       ['gzip', gunzipSync],
       ['br', brotliDecompressSync],
-    ] as const)('is compressed by %s, with an ETag of its own', async (coding, decode) => {
+    ] as const)('a long response is compressed by %s, with a separate ETag', async (coding, decode) => {
       const [plain, answer] = [await read('/long', GUEST), await coded(coding)];
       expect(answer.headers).toMatchObject({
         'content-encoding': coding,
@@ -791,14 +791,14 @@ describe('a read', () => {
       });
       expect(answer.rawPayload.length).toBeLessThan(text.length / 4);
       expect(decode(answer.rawPayload).toString()).toBe(text);
-      const known = await coded(coding, { 'if-none-match': String(answer.headers.etag) });
-      expect([known.statusCode, known.headers.etag]).toEqual([304, answer.headers.etag]);
+      const cached = await coded(coding, { 'if-none-match': String(answer.headers.etag) });
+      expect([cached.statusCode, cached.headers.etag]).toEqual([304, answer.headers.etag]);
       const other = await coded('identity', { 'if-none-match': String(answer.headers.etag) });
       expect([other.statusCode, other.body]).toEqual([200, text]);
     });
 
     test.each([['identity'], [''], ['zstd'], ['gzip;q=0, br;q=0'], ['gzip;q=x;;, ,']])(
-      'is sent as it is to a client that accepts "%s"',
+      'a response is not compressed for a client that accepts "%s"',
       async (header) => {
         const answer = await coded(header);
         expect([answer.statusCode, answer.headers['content-encoding'], answer.body]).toEqual([
@@ -810,7 +810,7 @@ describe('a read', () => {
     );
   });
 
-  test('of less, and every other answer, is not compressed: it may have a token', async () => {
+  test('short and uncacheable responses are not compressed: they may have a token', async () => {
     const headers = { 'accept-encoding': 'gzip, br' };
     expect((await read('/kinds', GUEST, headers)).headers['content-encoding']).toBeUndefined();
     const payload = { headers: { ...json, ...headers }, payload: '{}' };
@@ -822,7 +822,7 @@ describe('a read', () => {
     ]);
   });
 
-  test('is 401 for a caller who is not let in, whatever ETag they name', async () => {
+  test('a read without access is 401, whatever the ETag', async () => {
     const answer = await app.inject({
       method: 'GET',
       url: '/api/v1/kinds',
@@ -839,7 +839,7 @@ describe('a read', () => {
     ['GET', '/things/2', GUEST],
     ['GET', '/things/0', GUEST],
     ['POST', '/things', member],
-  ] as const)('only a successful one may be kept: %s %s', async (method, path, caller) => {
+  ] as const)('only a successful read may be cached: %s %s', async (method, path, caller) => {
     const payload = method === 'POST' ? { headers: json, payload: '{"name":"abc","size":1}' } : {};
     const { headers } = await send(method, path, { caller, ...payload });
     expect([headers['cache-control'], headers.etag]).toEqual(['no-store', undefined]);
@@ -865,7 +865,7 @@ describe('a read', () => {
 });
 
 describe('the log of a service', () => {
-  test('has no line for a request, but for its error and for one that is slow', async () => {
+  test('the log has no line for a request unless it fails or is slow', async () => {
     lines.length = 0;
     await send('GET', '/things');
     await send('GET', '/things/0');
@@ -906,7 +906,7 @@ describe('answers', () => {
     ['GET', '/nowhere', 404],
     ['PUT', '/things/9', 405],
     ['GET', '/things/2', 500],
-  ] as const)('%s %s, %i, has the headers that every answer has', async (method, path, status) => {
+  ] as const)('%s %s (%i) has the headers of every response', async (method, path, status) => {
     const { statusCode, headers } = await send(method, path, { headers: { 'accept-language': 'fa' } });
     expect(statusCode).toBe(status);
     expect(headers).toMatchObject({
@@ -925,7 +925,7 @@ describe('answers', () => {
     expect(answer.json()).toEqual({ message: expect.not.stringContaining('db-7') });
   });
 
-  test('only 400, 404 and 500 have the error_code style', async () => {
+  test('errors have the error_code style only for 400, 404 and 500', async () => {
     expect((await send('GET', '/things/0')).json()).toEqual({ error: expect.any(String), code: 'not_found' });
     expect((await send('GET', '/things/5')).json()).toEqual({ message: expect.any(String) });
   });
@@ -935,9 +935,9 @@ describe('answers', () => {
   });
 
   test('a valid request id is returned, an invalid one is replaced', async () => {
-    const kept = await send('GET', '/things', { headers: { 'x-request-id': 'abc-1' } });
+    const echoed = await send('GET', '/things', { headers: { 'x-request-id': 'abc-1' } });
     const replaced = await send('GET', '/things', { headers: { 'x-request-id': 'a b' } });
-    expect([kept.headers['x-request-id'], replaced.headers['x-request-id']]).toEqual([
+    expect([echoed.headers['x-request-id'], replaced.headers['x-request-id']]).toEqual([
       'abc-1',
       'generated-id',
     ]);
@@ -954,10 +954,10 @@ describe('answers', () => {
 
   test('the document tells the longest body of each route', async () => {
     const { paths } = (await app.inject('/internal/openapi.json')).json();
-    const told = ['auth/things', 'things', 'things/long'].map(
+    const messages = ['auth/things', 'things', 'things/long'].map(
       (path) => paths[`/api/v1/${path}`].post.responses[413].description,
     );
-    expect(told).toEqual([16, 64, 128].map((size) => `The JSON body is longer than ${size} KiB.`));
+    expect(messages).toEqual([16, 64, 128].map((size) => `The JSON body is longer than ${size} KiB.`));
   });
 
   test('the document is OpenAPI 3.1 from the schemas that validate', async () => {

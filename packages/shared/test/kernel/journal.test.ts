@@ -1,4 +1,4 @@
-/** Entries are durable and separate, also after a crash at any point, with several writers. */
+/** Entries are durable and separate, even after a crash at any point and with several writers. */
 import { execFileSync, spawn } from 'node:child_process';
 import { pbkdf2 } from 'node:crypto';
 import { mkdtemp, open as openReal, readdir, rm, writeFile } from 'node:fs/promises';
@@ -29,9 +29,9 @@ const open = (): Promise<Journal<Content>> =>
   openJournal({ directory: all, name: 'things', schema, uuid: systemRandom.uuid }, { mayCreate: false });
 
 const contents = async (journal: Journal<Content>, state: JournalState): Promise<Content[]> => {
-  const found: Content[] = [];
-  for await (const { content } of journal.entries(state)) found.push(content);
-  return found.sort((one, other) => one.id - other.id);
+  const contents: Content[] = [];
+  for await (const { content } of journal.entries(state)) contents.push(content);
+  return contents.sort((one, other) => one.id - other.id);
 };
 
 test('an entry is begun, then done, for every process that opens the folder', async () => {
@@ -90,7 +90,7 @@ test('what a replica has withdrawn and another one has committed is done', async
 });
 
 test('an entry that cannot be written is unavailable, and leaves no file', async () => {
-  // A full volume creates the file and has no room for its content.
+  // A full volume creates the file but cannot store its content.
   const openFile: typeof openReal = async (...options) => {
     const file = await openReal(...options);
     file.writeFile = () =>

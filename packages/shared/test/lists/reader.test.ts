@@ -44,9 +44,9 @@ const watched = (target: Collection): Collection =>
         const cursor = collection.find(filter as never, options);
         const toArray = cursor.toArray.bind(cursor);
         cursor.toArray = async () => {
-          const found = await toArray();
-          reads.push(found.length);
-          return found;
+          const result = await toArray();
+          reads.push(result.length);
+          return result;
         };
         return cursor;
       };
@@ -105,7 +105,7 @@ const idsWith = (accept: (row: Row) => boolean, order: Order): number[] => {
 };
 const beyond = (ids: number[], order: Order, after: number): number[] =>
   ids.filter((id) => (order === 'ASC' ? id > after : id < after));
-const idsOf = ({ rows: found }: Listed): number[] => found.map(({ _id }) => _id);
+const idsOf = ({ rows }: Listed): number[] => rows.map(({ _id }) => _id);
 const totalOf = (...facets: string[]): number =>
   rows.filter((row) => facets.some((word) => row.facets.includes(word))).length;
 const listOf = (...facets: string[]): ListQuery => ({
@@ -121,7 +121,7 @@ const documentsRead = async (work: () => Promise<unknown>): Promise<number> => {
 
 describe('the rows of a list', () => {
   test.each(['all', 'third', 'rare', 'old', 'young'])(
-    '%s: in both orders, from every depth, by cursor and by page, each once',
+    'each row of %s is listed once: in both orders, from every depth, by cursor and by page',
     async (facet) => {
       const query = listOf(facet);
       for (const order of ['ASC', 'DESC'] as const) {
@@ -130,16 +130,16 @@ describe('the rows of a list', () => {
           reader.read(query, { order, counted: false, skip: 0, ...slice });
         expect(idsOf(await read({ take: 31 }))).toEqual(expected.slice(0, 31));
         for (const after of [1, 300, 599, 1_300, 2_499]) {
-          const found = await read({ after, take: 100 });
+          const result = await read({ after, take: 100 });
           const rest = beyond(expected, order, after);
-          expect(idsOf(found)).toEqual(rest.slice(0, 100));
-          expect(found.more).toBe(rest.length > 100);
+          expect(idsOf(result)).toEqual(rest.slice(0, 100));
+          expect(result.more).toBe(rest.length > 100);
         }
         for (const skip of [1, 400, expected.length - 5, expected.length + 40]) {
           if (skip < 0) continue;
-          const found = await read({ skip, take: 30 });
-          expect(idsOf(found)).toEqual(expected.slice(skip, skip + 30));
-          expect(found.more).toBe(expected.length > skip + 30);
+          const result = await read({ skip, take: 30 });
+          expect(idsOf(result)).toEqual(expected.slice(skip, skip + 30));
+          expect(result.more).toBe(expected.length > skip + 30);
         }
         expect(idsOf(await read({ take: NEWEST }))).toEqual(expected);
       }
@@ -150,19 +150,24 @@ describe('the rows of a list', () => {
     const expected = idsWith(({ facets }) => facets.includes('third'), 'DESC');
     for (const total of [1, 50, 100_000]) {
       const query = listWith('third', total, NEWEST);
-      const found = await reader.read(query, { order: 'DESC', skip: 0, take: 40, counted: false });
-      expect(idsOf(found)).toEqual(expected.slice(0, 40));
+      const result = await reader.read(query, { order: 'DESC', skip: 0, take: 40, counted: false });
+      expect(idsOf(result)).toEqual(expected.slice(0, 40));
     }
   });
 
   test('a page by number counts the rows before it, and reads few of them', async () => {
     const expected = idsWith(() => true, 'DESC');
     for (const skip of [900, 1_500, expected.length - 40]) {
-      let found: Listed | undefined;
+      let result: Listed | undefined;
       const read = await documentsRead(async () => {
-        found = await reader.read(listOf('third', 'rest'), { order: 'DESC', skip, take: 30, counted: false });
+        result = await reader.read(listOf('third', 'rest'), {
+          order: 'DESC',
+          skip,
+          take: 30,
+          counted: false,
+        });
       });
-      expect(found && idsOf(found)).toEqual(expected.slice(skip, skip + 30));
+      expect(result && idsOf(result)).toEqual(expected.slice(skip, skip + 30));
       expect(read).toBeLessThan(750);
     }
   });
@@ -172,8 +177,8 @@ describe('the rows of a list', () => {
     const without = [all[3], all[700], all[1_200]].map(Number);
     const slice = { order: 'DESC', skip: 1_300, take: 30, counted: false } as const;
     const others = all.filter((id) => !without.includes(id));
-    const found = await reader.read({ ...listOf('all'), without }, slice);
-    expect(idsOf(found)).toEqual(others.slice(1_300, 1_330));
+    const result = await reader.read({ ...listOf('all'), without }, slice);
+    expect(idsOf(result)).toEqual(others.slice(1_300, 1_330));
     const accept = ({ _id }: { _id: number }) => _id % 3 > 0;
     const accepted = await reader.read({ ...listOf('all'), accept }, slice);
     expect(idsOf(accepted)).toEqual(all.filter((id) => id % 3 > 0).slice(1_300, 1_330));
@@ -197,14 +202,14 @@ describe('the rows of a list', () => {
       'DESC',
       1_500,
     );
-    const found = await reader.read(query, {
+    const result = await reader.read(query, {
       order: 'DESC',
       after: 1_500,
       skip: 0,
       take: 60,
       counted: false,
     });
-    expect(idsOf(found)).toEqual(expected.slice(0, 60));
+    expect(idsOf(result)).toEqual(expected.slice(0, 60));
   });
 
   test('a row that goes from one key to the other while they are read is in the page once', async () => {
@@ -254,13 +259,13 @@ describe('a text', () => {
     Math.min(...queryGrams(query).map((gram) => rows.filter(({ grams }) => grams.includes(gram)).length));
 
   test.each(['needle', 'nee', 'ee', 'n', 'hay', 'post', 'abcab', 'bcab', 'nowhere', 'y c', 'nowruz'])(
-    'of %j is found wherever it is, in both orders, from any depth and on any page',
+    'the text %j is found anywhere, in both orders, from any depth and on any page',
     async (query) => {
       for (const order of ['ASC', 'DESC'] as const) {
         const expected = idsWith(({ title }) => matchesFolded(title, query), order);
-        const found = await search(query, { order });
-        expect(idsOf(found)).toEqual(expected.slice(0, 30));
-        expect(found.total).toBe(rowsOfRarestGram(query) > COUNTED_MAX ? undefined : expected.length);
+        const result = await search(query, { order });
+        expect(idsOf(result)).toEqual(expected.slice(0, 30));
+        expect(result.total).toBe(rowsOfRarestGram(query) > COUNTED_MAX ? undefined : expected.length);
         const deep = await search(query, { order, after: 1_200, counted: false });
         expect(idsOf(deep)).toEqual(beyond(expected, order, 1_200).slice(0, 30));
         const page = await search(query, { order, skip: 60 });
@@ -270,20 +275,20 @@ describe('a text', () => {
     },
   );
 
-  test('of a small list reads its rows only, however common the text is in others', async () => {
+  test('a search of a small list reads only its rows, however common the text is elsewhere', async () => {
     const query = { ...listOf('rare'), search: textOf('hay') };
     const slice = { order: 'DESC', skip: 0, take: 50, counted: true } as const;
     const expected = idsWith(({ facets, title }) => facets.includes('rare') && title.includes('hay'), 'DESC');
-    let found: Listed | undefined;
+    let result: Listed | undefined;
     const read = await documentsRead(async () => {
-      found = await reader.read(query, slice);
+      result = await reader.read(query, slice);
     });
-    expect(found && idsOf(found)).toEqual(expected);
-    expect(found?.total).toBe(expected.length);
+    expect(result && idsOf(result)).toEqual(expected);
+    expect(result?.total).toBe(expected.length);
     expect(read).toBeLessThan(totalOf('rare') + 129);
   });
 
-  test('for a rare text costs its results, for a common one a page', async () => {
+  test('a search for a rare text reads its results, and for a common one a page', async () => {
     for (const [query, limit] of [
       ['nee', 40],
       ['nowruz', 50],
@@ -295,13 +300,13 @@ describe('a text', () => {
     }
   });
 
-  test('is counted where it is rare, however many rows the collection has', async () => {
+  test('matches of a rare text are counted, however many rows the collection has', async () => {
     const query = { ...listWith('all', 300_000), search: textOf('needle') };
-    const found = await readerOf(collection).read(query, { order: 'DESC', skip: 0, take: 5, counted: true });
-    expect(found.total).toBe(idsWith(({ title }) => title.includes('needle'), 'DESC').length);
+    const result = await readerOf(collection).read(query, { order: 'DESC', skip: 0, take: 5, counted: true });
+    expect(result.total).toBe(idsWith(({ title }) => title.includes('needle'), 'DESC').length);
   });
 
-  test('for a gram that no search had before reads no sample of its own', async () => {
+  test('a search for a new gram reads no additional sample', async () => {
     const fresh = readerOf(collection);
     const slice = { order: 'DESC', counted: false } as const;
     const first = await documentsRead(() => search('needle', slice, fresh));
@@ -311,7 +316,7 @@ describe('a text', () => {
     expect(second).toBeLessThan(2 * 50);
   });
 
-  test('is found where the sample misleads: every row of it has the text, and few others', async () => {
+  test('a text is result although the sample misleads: all its rows have it, and few others', async () => {
     const ids = Array.from({ length: 128 }, (_, index) => 1 + Math.floor(((index + 0.5) * NEWEST) / 128));
     const chosen = rows.filter(({ _id }) => ids.includes(_id)).map(({ _id }) => _id);
     const title = 'zebra';
@@ -321,8 +326,8 @@ describe('a text', () => {
     const slice = { order: 'DESC', counted: false } as const;
     // One that has no sample of the rows as they were before.
     const fresh = readerOf(collection);
-    const found = await search('zeb', slice, fresh);
-    expect(idsOf(found)).toEqual(chosen.toReversed().slice(0, 30));
+    const result = await search('zeb', slice, fresh);
+    expect(idsOf(result)).toEqual(chosen.toReversed().slice(0, 30));
     const after = chosen.at(-31) ?? 0;
     const rest = await search('zeb', { ...slice, after }, fresh);
     expect(idsOf(rest)).toEqual(beyond(chosen.toReversed(), 'DESC', after).slice(0, 30));
@@ -357,14 +362,14 @@ describe('a document with too many grams', () => {
       { skip: 0, take: 20, counted: true, ...slice },
     );
 
-  test('is stored with one key', async () => {
+  test('a document with too many grams is stored with one key', async () => {
     const texts = connection.collection('mixed_texts');
     expect(await texts.countDocuments({ grams: EVERY_SEARCH })).toBe(31);
     expect(await texts.countDocuments({ grams: [EVERY_SEARCH] as never })).toBe(31);
   });
 
   test.each(['needle', 'eed', 'n', 'needles', 'hay', '\u4e10\u4e11', '\u5000', 'post n', EVERY_SEARCH])(
-    'is found by %j where it matches, and only there, in both orders, from any depth and on any page',
+    'a document with too many grams is found by %j only where it matches, on any page',
     async (query) => {
       for (const order of ['ASC', 'DESC'] as const) {
         const ids = stored.filter(({ title }) => matchesFolded(title, query)).map(({ _id }) => _id);
@@ -380,11 +385,11 @@ describe('a document with too many grams', () => {
   );
 
   test('costs a search of a rare gram the documents with too many grams, and is counted with the others', async () => {
-    let found: Listed | undefined;
+    let result: Listed | undefined;
     const read = await documentsRead(async () => {
-      found = await search('\u4e10\u4e11', { order: 'DESC' });
+      result = await search('\u4e10\u4e11', { order: 'DESC' });
     });
-    expect(found?.total).toBe(31);
+    expect(result?.total).toBe(31);
     expect(read).toBeLessThan(31 + 129);
   });
 });
@@ -416,16 +421,16 @@ describe('a search that finds nothing among common grams', () => {
     await insertRows(common, documents);
   });
 
-  test('reads limited rows, and says from where the next page continues', async () => {
-    let found: Listed | undefined;
+  test('a search without a match reads limited rows and returns where the next page continues', async () => {
+    let result: Listed | undefined;
     const documents = await documentsRead(async () => {
-      found = await read();
+      result = await read();
     });
-    expect(found).toMatchObject({ rows: [], more: true, total: undefined });
+    expect(result).toMatchObject({ rows: [], more: true, total: undefined });
     // An id and a row of each, a sample, and what is read at once after the limit.
     expect(documents).toBeLessThan(2 * SEARCHED_ROWS_MAX + 128 + 1_001);
-    expect(found?.continueAfter).toBeGreaterThan(2);
-    expect(idsOf(await read({ after: found?.continueAfter, counted: false }))).toEqual([2, 1]);
+    expect(result?.continueAfter).toBeGreaterThan(2);
+    expect(idsOf(await read({ after: result?.continueAfter, counted: false }))).toEqual([2, 1]);
   });
 
   test.each([1, 2, 30])('every match is found by following the cursor, %i a page', async (perPage) => {
@@ -435,14 +440,14 @@ describe('a search that finds nothing among common grams', () => {
       return { ...listed, rows: listed.rows.map(({ _id }) => ({ id: _id })) };
     };
     const follow = async (of: (after: readonly number[] | undefined) => Promise<PageOf<{ id: number }>>) => {
-      const found: number[] = [];
+      const result: number[] = [];
       let pages = 0;
       for (let after: readonly number[] | undefined; ; ) {
         const page = await of(after);
-        found.push(...page.rows.map(({ id }) => id));
+        result.push(...page.rows.map(({ id }) => id));
         pages += 1;
         after = page.next;
-        if (after === undefined) return { found, pages };
+        if (after === undefined) return { result, pages };
       }
     };
     const requestOf = (after: readonly number[] | undefined): PageRequest =>
@@ -450,7 +455,7 @@ describe('a search that finds nothing among common grams', () => {
     const listed = await follow((after) =>
       readListPage(readSlice, { total: COUNT, search: QUERY }, 'DESC', requestOf(after)),
     );
-    expect(listed.found).toEqual(all);
+    expect(listed.result).toEqual(all);
     expect(listed.pages).toBeGreaterThan(1);
     const ranked = [
       { id: COUNT + 2, rank: 2 },
@@ -468,10 +473,10 @@ describe('a search that finds nothing among common grams', () => {
         requestOf(after),
       ),
     );
-    expect(led.found).toEqual([COUNT + 2, COUNT + 1, ...all]);
+    expect(led.result).toEqual([COUNT + 2, COUNT + 1, ...all]);
   });
 
-  test('stops when the client has gone', async () => {
+  test('a search stops when the client has disconnected', async () => {
     const documents = await documentsRead(() => read({ signal: AbortSignal.abort() }));
     expect(documents).toBeLessThan(128 + 1_001);
   });

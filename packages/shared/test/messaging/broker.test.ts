@@ -79,7 +79,7 @@ const tookMs = async (work: Promise<unknown>): Promise<number> => {
 };
 
 describe('a broker that does not answer', () => {
-  test('is detected by its missing heartbeats, and used again when it answers', async () => {
+  test('a silent broker is detected by missing heartbeats, and used again when it answers', async () => {
     const proxy = await openProxy();
     const url = `${proxy.url}?heartbeat=1`;
     const broker = await connectBroker({ url, namespace: newNamespace(), log });
@@ -93,7 +93,7 @@ describe('a broker that does not answer', () => {
     await removeBroker(broker, []);
   });
 
-  test('is asked for a heartbeat every five seconds, unless the URL says otherwise', async () => {
+  test('a heartbeat is requested every five seconds, unless the URL says otherwise', async () => {
     const broker = await openBroker();
     const heartbeat = await broker.withChannel(
       async ({ connection }) => (connection as unknown as { heartbeat: number }).heartbeat,
@@ -102,7 +102,7 @@ describe('a broker that does not answer', () => {
     await removeBroker(broker, []);
   });
 
-  test('does not delay the closing of consumers, RPC clients, RPC servers and the connection', async () => {
+  test('a silent broker does not delay closing consumers, RPC clients and servers, and the connection', async () => {
     const proxy = await openProxy();
     const broker = await connectBroker({ url: proxy.url, namespace: newNamespace(), log });
     const connection = await openDatabase();
@@ -121,7 +121,7 @@ describe('a broker that does not answer', () => {
     ]);
   });
 
-  test('fails the start after the start timeout', async () => {
+  test('a silent broker fails the start after the start timeout', async () => {
     const proxy = await openProxy();
     proxy.silence();
     const opening = connectBroker({ url: proxy.url, namespace: newNamespace(), log, startTimeoutMs: 500 });
@@ -165,7 +165,7 @@ describe('the topology', () => {
     await removeBroker(broker, ['lasting'], [50]);
   });
 
-  test('that an operator provides is not declared: what is missing is named', async () => {
+  test('a topology that an operator provides is not declared, and missing parts are named', async () => {
     const namespace = newNamespace();
     const events = [{ ...orderPlaced, consumers: ['provided'] }];
     const url = amqpUrl();

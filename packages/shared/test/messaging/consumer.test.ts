@@ -90,7 +90,7 @@ describe('delivery', () => {
     const recorded: number[] = [];
     let failures = 0;
     const consumer = orderConsumer('steps', async (event, context) => {
-      // Of the committed steps: the record of this one is not visible outside of its transaction.
+      // Only committed steps: the record of this one is not visible outside its transaction.
       recorded.push(await inbox.countDocuments({ consumer: 'steps', eventId: event.id }));
       const done = await effects('steps');
       if (done === 2 && failures === 0) {
@@ -112,7 +112,7 @@ describe('delivery', () => {
     expect(await effects('steps')).toBe(4);
   });
 
-  test('of two deliveries at one time each step has one effect', async () => {
+  test('each step has one effect in two concurrent deliveries', async () => {
     const inTwo = orderConsumer('twice', async (event, context) => {
       const done = await effectsOf(connection).countDocuments({ consumer: 'twice' }).session(context.session);
       await record('twice')(event, context);
@@ -275,7 +275,7 @@ describe('failure', () => {
     expect([messageCount, outcomes]).toEqual([1, ['done']]);
   });
 
-  test('a provider that asks for a wait gets no try before its end, also when no delay is as long', async () => {
+  test('an event is not retried before the wait that a provider asks for, even if no delay is as long', async () => {
     const triedAt: number[] = [];
     const consumer = orderConsumer('waiting', async (event, context) => {
       triedAt.push(Date.now());
@@ -289,7 +289,7 @@ describe('failure', () => {
     await until(async () => outcomes.length >= 3);
     const [first = 0, second = 0] = triedAt;
     expect(second - first).toBeGreaterThanOrEqual(450);
-    // The deliveries in between are no tries: one more would be the last one.
+    // The deliveries in between are not tries: one more try would be the last.
     expect(outcomes).toEqual(['retried', 'retried', 'done']);
   });
 

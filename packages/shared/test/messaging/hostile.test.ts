@@ -31,7 +31,7 @@ const note = (error: unknown): void => void unhandled.push(error);
 
 beforeAll(() => void process.on('unhandledRejection', note));
 
-// A late rejection of an earlier file of this process is not this file's.
+// A late rejection may come from an earlier test file in this process.
 beforeEach(() => {
   unhandled.length = 0;
 });
@@ -99,7 +99,7 @@ describe('a message that is not an event is dead-lettered, and later events are 
   });
 });
 
-test('an event that was published as another one is dead-lettered, also when an operator returns it', async () => {
+test('an event published as another type is dead-lettered, even when an operator returns it', async () => {
   const shipped = { ...onEvent(orderShipped, record('forged')), name: 'forged' };
   await consume('forged', [orderConsumer('placed', async () => undefined), shipped]);
   const headers = { [HEADER.originalRoutingKey]: orderShipped.type, [HEADER.consumer]: 'forged' };
@@ -117,7 +117,7 @@ test('an event that was published as another one is dead-lettered, also when an 
   await until(async () => (await effects('forged')) === 1);
 });
 
-test('the same of an event that the broker has dead-lettered, whose consumer has died at each delivery', async () => {
+test('an event whose consumer dies at each delivery is dead-lettered, even when an operator returns it', async () => {
   const shipped = { ...onEvent(orderShipped, record('died')), name: 'died' };
   const consumers = [orderConsumer('placed', async () => undefined), shipped];
   await consume('died', consumers);
@@ -144,7 +144,7 @@ test('the same of an event that the broker has dead-lettered, whose consumer has
 test('twenty concurrent deliveries of one event have one effect', async () => {
   await consume('twenty', [recorder('twenty')]);
   const id = systemRandom.uuid();
-  // Of different aggregates, so that only the inbox recognises them.
+  // Different aggregates: only the inbox recognizes them.
   await Promise.all(
     Array.from({ length: 20 }, (_, index) => publishEvent(broker, { id, subject: String(index) })),
   );
@@ -175,7 +175,7 @@ describe('the connection to the broker breaks', () => {
     },
   );
 
-  test('while a failed event is moved to its retry queue: it is retried or dead-lettered, and never lost', async () => {
+  test('a failed event is never lost when the connection breaks while it moves to its retry queue', async () => {
     let tries = 0;
     const consumer = orderConsumer('cut-on-its-way', async () => {
       tries += 1;
@@ -191,7 +191,7 @@ describe('the connection to the broker breaks', () => {
     });
   });
 
-  test('while idle: later events are handled', async () => {
+  test('later events are handled after the connection breaks while idle', async () => {
     await consume('cut-idle', [recorder('cut-idle')]);
     await cutConnection(broker);
     await until(() => broker.isConnected());

@@ -68,7 +68,7 @@ const call = (text: string, timeoutMs = 20_000) => {
 };
 
 describe('a reply', () => {
-  test('reaches its caller, with many calls at once', async () => {
+  test('a reply reaches its caller, with many calls at once', async () => {
     const command = newCommand();
     await serve(command, echo);
     await connectClient(command);
@@ -77,7 +77,7 @@ describe('a reply', () => {
     expect(answers.map(({ echoed }) => echoed)).toEqual(texts);
   });
 
-  test('says when the handler failed, and when the command does not fit its schema', async () => {
+  test('a reply reports a failed handler and a command that does not match its schema', async () => {
     const command = newCommand();
     await serve(command, async () => {
       throw new Error('provider down');
@@ -93,7 +93,7 @@ describe('a reply', () => {
     await mismatched.close();
   });
 
-  test('that does not fit its schema is reported as such', async () => {
+  test('a reply that does not match its schema is reported', async () => {
     const command = newCommand();
     await serve(command, async () => ({ something: 'else' }) as never);
     await connectClient(command);
@@ -102,7 +102,7 @@ describe('a reply', () => {
 });
 
 describe('a command whose outcome is unknown', () => {
-  test('times out at its deadline', async () => {
+  test('a command without a reply times out at its deadline', async () => {
     const command = newCommand();
     const released = Promise.withResolvers<void>();
     await serve(command, async (payload, delivery) => {
@@ -114,7 +114,7 @@ describe('a command whose outcome is unknown', () => {
     released.resolve();
   });
 
-  test('fails at once when the connection breaks before the reply', async () => {
+  test('a command fails at once if the connection breaks before the reply', async () => {
     const command = newCommand();
     let started = false;
     const released = Promise.withResolvers<void>();
@@ -135,7 +135,7 @@ describe('a command whose outcome is unknown', () => {
 });
 
 describe('a late command', () => {
-  test('that waited too long in the queue is never handled', async () => {
+  test('a command that waited too long in the queue is never handled', async () => {
     const command = newCommand();
     const handled: string[] = [];
     const handle: Handle = async (payload, delivery) => {
@@ -151,7 +151,7 @@ describe('a late command', () => {
     expect(handled).toEqual(['in time']);
   });
 
-  test('that was delivered in time but received too late is dropped by its deadline', async () => {
+  test('a command that is received after its deadline is dropped, even if delivered in time', async () => {
     const command = newCommand();
     const clock = new ManualClock();
     const serverClock = new ManualClock();
@@ -177,12 +177,12 @@ describe('a late command', () => {
 });
 
 describe('a command that was definitely not sent', () => {
-  test('because the queue was never declared', async () => {
+  test('a command is not sent if the queue was never declared', async () => {
     await connectClient({ name: 'nobody', request, response });
     await expect(call('x')).rejects.toMatchObject({ name: 'RpcNotSentError' });
   });
 
-  test('because the deadline of the request has passed', async () => {
+  test('a command is not sent if the deadline of the request has passed', async () => {
     const command = newCommand();
     const handled: string[] = [];
     await serve(command, async ({ text }) => {
@@ -196,7 +196,7 @@ describe('a command that was definitely not sent', () => {
     expect(handled).toEqual(['next']);
   });
 
-  test('because the broker is not connected', async () => {
+  test('a command is not sent if the broker is not connected', async () => {
     const command = newCommand();
     await serve(command, echo);
     const own = await connectBroker({ url: amqpUrl(), namespace: calling.namespace, log });
@@ -216,7 +216,7 @@ describe('a command that was definitely not sent', () => {
 });
 
 describe('a server whose connection breaks while it handles a command', () => {
-  test('handles the command once, replies, and continues to serve', async () => {
+  test('a server that reconnects handles the command once, replies, and continues to serve', async () => {
     const command = newCommand();
     let handled = 0;
     await serve(command, async (payload, delivery) => {
@@ -231,7 +231,7 @@ describe('a server whose connection breaks while it handles a command', () => {
     expect(handled).toBe(2);
   });
 
-  test('leaves the command to another process, marked as redelivered', async () => {
+  test('a server that disconnects leaves the command to another process, marked as redelivered', async () => {
     const command = newCommand();
     const never = new Promise<{ echoed: string }>(() => undefined);
     const dying = await openBroker(calling.namespace);

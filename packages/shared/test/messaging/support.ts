@@ -160,7 +160,7 @@ export const effectsOf = (connection: Connection) =>
   );
 
 /** The consumers of one test file: each test has its own service, and so its own queues. */
-export const openConsumers = async (given: { retryDelaysMs: readonly number[]; prefetch?: number }) => {
+export const openConsumers = async (options: { retryDelaysMs: readonly number[]; prefetch?: number }) => {
   const connection = await openDatabase();
   const broker = await openBroker();
   const services = new Set<string>();
@@ -198,7 +198,7 @@ export const openConsumers = async (given: { retryDelaysMs: readonly number[]; p
       for (const { name } of consumers) names.add(name);
       const onOutcome = (_type: string, outcome: EventOutcome) => void outcomes.push(outcome);
       running = await startConsumers({
-        ...given,
+        ...options,
         connection,
         broker,
         service,
@@ -215,7 +215,7 @@ export const openConsumers = async (given: { retryDelaysMs: readonly number[]; p
     },
     close: async (queues: string[] = []): Promise<void> => {
       await stop();
-      await removeBroker(broker, [...services], given.retryDelaysMs, queues, [...names]);
+      await removeBroker(broker, [...services], options.retryDelaysMs, queues, [...names]);
       await dropDatabase(connection);
     },
   };

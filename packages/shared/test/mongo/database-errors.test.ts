@@ -352,7 +352,7 @@ const errorOf = (code: number, codeName: string, errorLabels: string[] = []) => 
   ...(errorLabels.length === 0 ? {} : { errorLabels }),
 });
 
-const told = (answer: Answer): string => {
+const outcomeOf = (answer: Answer): string => {
   if (answer.status !== 503) return String(answer.status);
   return answer.body.code === 'outcome_unknown' ? 'unknown' : '503';
 };
@@ -363,17 +363,17 @@ const triesOf = (sent: number, expected: Consequence): string =>
   expected.endsWith('many') && sent > 1 ? 'many' : String(sent);
 
 describe.each(TABLE)('%i %s (%s)', (code, name, kind, expected, counts) => {
-  test.each(PLACES)('at %s: the answer is true, and the tries are bounded', async (place) => {
+  test.each(PLACES)('an error at %s gets the right answer after a bounded number of tries', async (place) => {
     await untilConnected();
     const id = newId();
     const sent = proxy.answerAt({ fits: isAt(place), answer: errorOf(code, name, labelsAt(place, kind)) });
     const answer = await post(place, id, deadlineFor(expected[place]));
-    expect(`${told(answer)} ${triesOf(sent(), expected[place])}`).toBe(expected[place]);
+    expect(`${outcomeOf(answer)} ${triesOf(sent(), expected[place])}`).toBe(expected[place]);
     expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0);
     proxy.restore();
     await untilConnected();
     // The next transaction of a session ends the one that is open.
-    if (told(answer) === '503') expect(await isStored(id)).toBe(false);
+    if (outcomeOf(answer) === '503') expect(await isStored(id)).toBe(false);
   });
 
   test.each([
@@ -408,35 +408,38 @@ describe('a write outside of a transaction', () => {
     TABLE.filter(([, , , { insert }]) => insert.startsWith('unknown')).flatMap(([code, name]) =>
       (['insert', 'updateMany'] as const).map((place) => ({ code, name, place })),
     ),
-  )('that was executed is not told as undone: $code $name at $place', async ({ code, name, place }) => {
+  )('an executed write is never reported as undone: $code $name at $place', async ({ code, name, place }) => {
     await untilConnected();
     const id = newId();
     proxy.answerAt({ fits: isAt(place), answer: errorOf(code, name), isExecuted: true });
-    expect(told(await post(place, id))).toBe('unknown');
+    expect(outcomeOf(await post(place, id))).toBe('unknown');
     expect(await isStored(id)).toBe(true);
   });
 
-  test.each(TABLE)('that the driver may have repeated is unknown: %i %s (%s)', async (code, name, kind) => {
-    const repeating = await connectMongo({
-      uri: `${proxy.uri.replace('retryWrites=false', 'retryWrites=true')}&${HEARTBEAT}`,
-      database: config.MONGODB_DATABASE,
-    });
-    try {
-      const model = repeating.model<Note>('Note', noteSchema());
-      const id = newId();
-      const isRetriable = kind === 'retriable';
-      const labels = isRetriable ? ['RetryableWriteError'] : labelsAt('insert', kind);
-      const sent = proxy.answerAt({ fits: isAt('insert'), answer: errorOf(code, name, labels) });
-      const error = await model.create({ _id: id, text: 'new' }).catch((thrown: unknown) => thrown);
-      expect([isOutcomeUnknown(error), sent()]).toEqual([true, isRetriable ? 2 : 1]);
-    } finally {
-      proxy.restore();
-      await repeating.close();
-    }
-  });
+  test.each(TABLE)(
+    'a write that the driver may have retried is unknown: %i %s (%s)',
+    async (code, name, kind) => {
+      const repeating = await connectMongo({
+        uri: `${proxy.uri.replace('retryWrites=false', 'retryWrites=true')}&${HEARTBEAT}`,
+        database: config.MONGODB_DATABASE,
+      });
+      try {
+        const model = repeating.model<Note>('Note', noteSchema());
+        const id = newId();
+        const isRetriable = kind === 'retriable';
+        const labels = isRetriable ? ['RetryableWriteError'] : labelsAt('insert', kind);
+        const sent = proxy.answerAt({ fits: isAt('insert'), answer: errorOf(code, name, labels) });
+        const error = await model.create({ _id: id, text: 'new' }).catch((thrown: unknown) => thrown);
+        expect([isOutcomeUnknown(error), sent()]).toEqual([true, isRetriable ? 2 : 1]);
+      } finally {
+        proxy.restore();
+        await repeating.close();
+      }
+    },
+  );
 });
 
-test('a commit that found no server was not sent: nothing is stored, and that is told', async () => {
+test('a commit that found no server was not sent: nothing is stored, and the answer says so', async () => {
   const id = newId();
   await untilConnected();
   const error = await inTransaction(
@@ -476,9 +479,9 @@ test('the limit of a transaction counts an hour after the first failure', () => 
   expect([attemptsAfter(59), attemptsAfter(61)]).toEqual([0, 1]);
 });
 
-describe('an error that is over at the next try leaves its mark nowhere', () => {
+describe('an error that has ended at the next try', () => {
   test.each(TABLE.filter(([, , , { statement }]) => !statement.endsWith(' 1')))(
-    'at a statement: %i %s',
+    'a short error at a statement leaves no trace: %i %s',
     async (code, name, kind) => {
       await untilConnected();
       const id = newId();
@@ -494,15 +497,18 @@ describe('an error that is over at the next try leaves its mark nowhere', () => 
     TABLE.flatMap(([code, name, kind]) =>
       [false, true].map((isExecuted) => ({ code, name, kind, isExecuted })),
     ),
-  )('at a commit, executed ($isExecuted): $code $name $kind', async ({ code, name, kind, isExecuted }) => {
-    await untilConnected();
-    const id = newId();
-    const answer = errorOf(code, name, labelsAt('commit', kind));
-    const sent = proxy.answerAt({ fits: isAt('commit'), answer, times: 1, isExecuted });
-    expect((await post('commit', id)).status).toBe(201);
-    expect(sent()).toBe(2);
-    expect(await isStored(id)).toBe(true);
-  });
+  )(
+    'a short error at a commit leaves no trace, executed ($isExecuted): $code $name $kind',
+    async ({ code, name, kind, isExecuted }) => {
+      await untilConnected();
+      const id = newId();
+      const answer = errorOf(code, name, labelsAt('commit', kind));
+      const sent = proxy.answerAt({ fits: isAt('commit'), answer, times: 1, isExecuted });
+      expect((await post('commit', id)).status).toBe(201);
+      expect(sent()).toBe(2);
+      expect(await isStored(id)).toBe(true);
+    },
+  );
 });
 
 describe('a write that is applied and not yet known to be durable (64 WriteConcernTimeout): unknown', () => {
@@ -516,19 +522,22 @@ describe('a write that is applied and not yet known to be durable (64 WriteConce
     },
   };
 
-  test.each(['insert', 'commit'] as const)('at %s', async (place) => {
-    const id = newId();
-    proxy.answerAt({ fits: isAt(place), answer, isExecuted: true });
-    expect(told(await post(place, id, REPEATED_MS))).toBe('unknown');
-    expect(await isStored(id)).toBe(true);
-  });
+  test.each(['insert', 'commit'] as const)(
+    'a write without a durable confirmation is unknown at %s',
+    async (place) => {
+      const id = newId();
+      proxy.answerAt({ fits: isAt(place), answer, isExecuted: true });
+      expect(outcomeOf(await post(place, id, REPEATED_MS))).toBe('unknown');
+      expect(await isStored(id)).toBe(true);
+    },
+  );
 });
 
 test('a commit that was rejected leaves no open transaction: its documents are free at once', async () => {
   const id = newId();
   const answer = errorOf(462, 'IngressRequestRateLimitExceeded', REJECTED);
   proxy.answerAt({ fits: isAt('commit'), answer });
-  expect(told(await post('commit', id))).toBe('503');
+  expect(outcomeOf(await post('commit', id))).toBe('503');
   proxy.restore();
   await eventually(async () => (await post('commit', id)).status === 201);
 });
@@ -549,6 +558,6 @@ test('a commit that was rejected after a lost one is unknown: the first may be s
       return commits === 0;
     },
   });
-  expect(told(await post('commit', id, REPEATED_MS))).toBe('unknown');
+  expect(outcomeOf(await post('commit', id, REPEATED_MS))).toBe('unknown');
   expect(await isStored(id)).toBe(true);
 });

@@ -81,7 +81,7 @@ const fill = async (): Promise<void> => {
 
 const AUDITED_AT = new Date('2026-01-15T10:00:00Z');
 
-/** Of every service one in twenty entries: fewer than a plan may examine. Each operator has fifty. */
+/** Each service has one in twenty entries, fewer than a plan may examine. Each operator has fifty. */
 const fillAuditLog = async (): Promise<void> => {
   const { keys, seals } = registerAuditModels(connection);
   await inTransaction(connection, (session) =>
@@ -196,7 +196,7 @@ describe('an Idempotency-Key', () => {
     });
   });
 
-  test('of a run that hangs, and of a run that fails', async () => {
+  test('the key of a run that hangs or fails is found by an index', async () => {
     const later = new ManualClock(clock.now());
     later.advance(2 * MINUTE_MS);
     await expectServed('idempotency_keys', async () => {
@@ -213,7 +213,7 @@ describe('an Idempotency-Key', () => {
     });
   });
 
-  test('of an erased user', async () => {
+  test('the keys of an erased user are found by an index', async () => {
     await expectServed('idempotency_keys', () =>
       inTransaction(connection, (session) => idempotency().eraseAccount(session, 1, 400)),
     );
@@ -267,7 +267,7 @@ describe('the audit log', () => {
       await audit.list({ actorId: 1 }, { beforeId: undefined, limit: 3 });
       await inTransaction(connection, (session) => audit.eraseAccount(session, 5));
     });
-    // Of a process that has just started: it reads the newest seal directly.
+    // A process that has just started reads the newest seal directly.
     const started = createAuditLog({ connection, service: 'shop-3', clock, random: systemRandom, log });
     await expectServed('audit_entries', () => started.seal());
   });

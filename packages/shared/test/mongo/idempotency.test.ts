@@ -95,7 +95,7 @@ const signal = () => {
 };
 
 describe('a repeated request', () => {
-  test('with the same key and body gets the same reply and has one effect', async () => {
+  test('a repeat with the same key and body gets the same reply and has one effect', async () => {
     const request = { userId: 1, key: key(), fingerprint: { amount: 5 } };
     const reply = { status: 201, body: { data: { id: 7, note: null } } };
     expect(await idempotency.run(request, asItIs, book(reply))).toEqual(reply);
@@ -104,7 +104,7 @@ describe('a repeated request', () => {
     expect(await effects()).toBe(1);
   });
 
-  test('gets the presentation of the first result', async () => {
+  test('a repeat gets the presentation of the first result', async () => {
     const request = { userId: 1, key: key(), fingerprint: 'a' };
     const present = (amount: number) => created({ shown: `${amount} Tooman` });
     const first = await idempotency.run(request, present, async (complete) => {
@@ -128,7 +128,7 @@ describe('a repeated request', () => {
     expect(await idempotency.run(request, asItIs, book())).toEqual(reply);
   });
 
-  test('with another body is 422 for idempotency_key, during the first run and after it', async () => {
+  test('a repeat with another body is 422 for idempotency_key, during the first run and after it', async () => {
     const request = { userId: 1, key: key(), fingerprint: { amount: 5 } };
     const other = { ...request, fingerprint: { amount: 6 } };
     const refused = {
@@ -143,7 +143,7 @@ describe('a repeated request', () => {
     expect(await effects()).toBe(1);
   });
 
-  test('of another user with the same key is another request', async () => {
+  test("another user's request with the same key is a separate request", async () => {
     const shared = key();
     await idempotency.run({ userId: 1, key: shared, fingerprint: 'a' }, asItIs, book(created('first')));
     const other = await idempotency.run(
@@ -155,14 +155,14 @@ describe('a repeated request', () => {
     expect(await effects()).toBe(2);
   });
 
-  test('without a key runs again', async () => {
+  test('a repeat without a key runs again', async () => {
     const request = { userId: 1, key: undefined, fingerprint: 'a' };
     await idempotency.run(request, asItIs, book());
     await idempotency.run(request, asItIs, book());
     expect(await effects()).toBe(2);
   });
 
-  test('gets the same reply although the effect was outside a transaction', async () => {
+  test('a repeat gets the same reply although the effect was outside a transaction', async () => {
     const request = { userId: 1, key: key(), fingerprint: 'a' };
     await idempotency.run(request, asItIs, async () => created('elsewhere'));
     expect((await idempotency.run(request, asItIs, async () => created('again'))).body).toBe('elsewhere');
@@ -170,7 +170,7 @@ describe('a repeated request', () => {
 });
 
 describe('a run that fails', () => {
-  test('releases its key; its effect and its reply are rolled back', async () => {
+  test('a failed run releases its key; its effect and its reply are rolled back', async () => {
     const request = { userId: 1, key: key(), fingerprint: 'a' };
     const failing = idempotency.run(request, asItIs, async (complete) => {
       await inTransaction(connection, async (session) => {
@@ -185,7 +185,7 @@ describe('a run that fails', () => {
     expect((await idempotency.run(request, asItIs, book(created('second try')))).body).toBe('second try');
   });
 
-  test('after its commit keeps the committed reply', async () => {
+  test('a run that fails after its commit keeps the committed reply', async () => {
     const request = { userId: 1, key: key(), fingerprint: 'a' };
     const crashing = idempotency.run(request, asItIs, async (complete) => {
       await book(created('committed'))(complete);
@@ -218,7 +218,7 @@ test('a run that is under way keeps its key when the clock is advanced by more t
 describe('a run whose process has died', () => {
   const LONG_MS = CLAIM_MS + 1;
 
-  test('holds its key for seconds; then another run takes over and the late one has no effect', async () => {
+  test('a dead run holds its key for seconds; then another takes over, and the late one has no effect', async () => {
     const request = { userId: 1, key: key(), fingerprint: 'a' };
     const { open, opened } = signal();
     const started = signal();
@@ -247,7 +247,7 @@ describe('a run whose process has died', () => {
     expect((await idempotency.run(request, asItIs, book())).body).toBe('taker');
   });
 
-  test('and fails does not release the key of the run that took over', async () => {
+  test('a late run that fails does not release the key of the run that took over', async () => {
     const request = { userId: 1, key: key(), fingerprint: 'a' };
     const [lateStarted, late, takerStarted, taker] = [signal(), signal(), signal(), signal()];
     const lateRun = idempotency.run(request, asItIs, async () => {
@@ -273,7 +273,7 @@ describe('a run whose process has died', () => {
 });
 
 describe('a run that takes longer than its lease', () => {
-  /** By the real clock. */
+  /** Uses the real clock. */
   const renewing = (): Idempotency =>
     createIdempotency({
       connection,
@@ -288,7 +288,7 @@ describe('a run that takes longer than its lease', () => {
     return Number(entry?.claimed_until);
   };
 
-  test('keeps its key; repeats are 409 with Retry-After meanwhile', async () => {
+  test('a run longer than its lease keeps its key, and repeats are 409 with Retry-After', async () => {
     const request = { userId: 71, key: key(), fingerprint: 'a' };
     const [started, finish] = [signal(), signal()];
     const run = renewing().run(request, asItIs, async (complete) => {
@@ -309,7 +309,7 @@ describe('a run that takes longer than its lease', () => {
     expect(await effects()).toBe(1);
   });
 
-  test('gives its key up when it ends', async () => {
+  test('a run longer than its lease releases its key when it ends', async () => {
     const request = { userId: 72, key: key(), fingerprint: 'a' };
     await renewing().run(request, asItIs, book(created('short')));
     const before = await claimedUntil(72);
@@ -338,8 +338,8 @@ describe('a transaction of a dead process that holds the row of the key', () => 
           retryAfterS: 2,
         });
         await dead.abortTransaction();
-        const taken = await idempotency.run(request, asItIs, book(created('taken over')));
-        expect(taken.body).toBe('taken over');
+        const reply = await idempotency.run(request, asItIs, book(created('taken over')));
+        expect(reply.body).toBe('taken over');
         throw new Error('dead');
       })
       .catch((error: Error) => {
@@ -372,7 +372,7 @@ describe('a key that is sent to two services', () => {
   });
   const answer = async (): Promise<StoredReply> => created('done');
 
-  test('with different requests is 422 at the second service; the first replays its reply', async () => {
+  test('a key with a different request is 422 at the second service; the first replays its reply', async () => {
     const [here, there] = [idempotency, idempotencyOver(otherDatabase, redis)];
     const shared = key();
     await here.run(request('/deposit', shared), asItIs, answer);
@@ -384,7 +384,7 @@ describe('a key that is sent to two services', () => {
     expect(await there.run(request('/boost', shared, 2), asItIs, answer)).toEqual(created('done'));
   });
 
-  test('of twenty concurrent requests to both, only one service runs its request', async () => {
+  test('only one of two services runs a key that is sent twenty times to both', async () => {
     const services = [idempotency, idempotencyOver(otherDatabase, redis)] as const;
     const shared = key();
     const runs = [0, 0];
@@ -403,7 +403,7 @@ describe('a key that is sent to two services', () => {
     expect(outcomes.filter((outcome) => outcome === 'validation')).toHaveLength(10);
   });
 
-  test('is free for the second service when the first had no effect', async () => {
+  test('a key is free for the second service if the first had no effect', async () => {
     const there = idempotencyOver(otherDatabase, redis);
     const shared = key();
     const failing = idempotency.run(request('/deposit', shared), asItIs, async () => {
@@ -413,7 +413,7 @@ describe('a key that is sent to two services', () => {
     expect(await there.run(request('/boost', shared), asItIs, answer)).toEqual(created('done'));
   });
 
-  test('is free for the second service after 24 hours', async () => {
+  test('a key is free for the second service after 24 hours', async () => {
     const there = idempotencyOver(otherDatabase, redis);
     const shared = key();
     await idempotency.run(request('/deposit', shared), asItIs, answer);
@@ -423,7 +423,7 @@ describe('a key that is sent to two services', () => {
     expect(await there.run(request('/boost', shared), asItIs, answer)).toEqual(created('done'));
   });
 
-  test('keeps its first request when Redis has lost it and another request is refused', async () => {
+  test('a key keeps its first request when Redis has lost it and another request is refused', async () => {
     const request = { userId: 92, key: key(), fingerprint: 'first' };
     await idempotency.run(request, asItIs, book(created('kept')));
     await redis.del(`${NAMESPACE}:idempotency:${storedKey(request.userId, request.key)}`);
@@ -432,7 +432,7 @@ describe('a key that is sent to two services', () => {
     expect((await idempotency.run(request, asItIs, book())).body).toBe('kept');
   });
 
-  test('is checked by each service alone while Redis is down', async () => {
+  test('a key is checked by each service alone while Redis is down', async () => {
     const [here, there] = [idempotencyOver(connection, gone), idempotencyOver(otherDatabase, gone)];
     const shared = key();
     await here.run(request('/deposit', shared), asItIs, answer);
@@ -442,7 +442,7 @@ describe('a key that is sent to two services', () => {
 });
 
 describe('a stored reply', () => {
-  test('is replayed for 24 hours and not longer', async () => {
+  test('a stored reply is replayed for 24 hours and not longer', async () => {
     const request = { userId: 1, key: key(), fingerprint: 'a' };
     await idempotency.run(request, asItIs, book(created('first')));
     clock.advance(DAY_MS - 1);
@@ -456,7 +456,7 @@ describe('a stored reply', () => {
     expect(await effects()).toBe(2);
   });
 
-  test("is deleted in a transaction of its user's erasure", async () => {
+  test("a stored reply is deleted in a transaction of its user's erasure", async () => {
     const mine = { userId: 41, key: key(), fingerprint: 'a' };
     const other = { userId: 42, key: key(), fingerprint: 'a' };
     await idempotency.run(mine, asItIs, book(created('mine')));

@@ -54,14 +54,14 @@ const ANSWER_MS = 500;
 const OPEN = { partialFilterExpression: { state: 'open' } };
 
 describe('the indexes of a new release', () => {
-  test('are created beside those of the older release, which stay for a rollback', async () => {
+  test('new indexes are created next to those of the older release, which stay for a rollback', async () => {
     await (await release([[{ name: 1 }, {}]])).prepare();
     const next = await release([[{ state: 1 }, {}]]);
     await next.prepare();
     expect(await namesOf(next)).toEqual(['_id_', 'name_1', 'state_1']);
   });
 
-  test('replace none of the same name: a changed index is refused, and the stored one stays', async () => {
+  test('a changed index of the same name is refused, and the stored one stays', async () => {
     const before = await release([[{ name: 1 }, { unique: true }]]);
     await before.prepare();
     for (const change of [{}, OPEN, { unique: true, ...OPEN }]) {
@@ -73,7 +73,7 @@ describe('the indexes of a new release', () => {
     }
   });
 
-  test('stay while the older release starts again beside them: no duplicate is stored, and the newer one starts again', async () => {
+  test('new indexes stay, and refuse duplicates, while the older and the newer release restart', async () => {
     const older = await release([[{ name: 1 }, {}]]);
     await older.prepare();
     await older.model.create({ name: 'a', state: 'open' });
@@ -87,7 +87,7 @@ describe('the indexes of a new release', () => {
     expect(await newer.model.countDocuments({})).toBe(1);
   });
 
-  test('are refused when stored documents violate them', async () => {
+  test('a new index is refused if stored documents violate it', async () => {
     const before = await release([[{ name: 1 }, {}]]);
     await before.prepare();
     await before.model.create([
@@ -100,7 +100,7 @@ describe('the indexes of a new release', () => {
 });
 
 describe('an index that takes long', () => {
-  test('does not wait for a member that is absent: each build asks for a majority', async () => {
+  test('an index build does not wait for an absent member: it needs a majority', async () => {
     const { model, prepare } = await release([[{ name: 1 }, {}]]);
     const builds: unknown[] = [];
     const uri = `${database.MONGODB_URI}&monitorCommands=true`;
@@ -117,7 +117,7 @@ describe('an index that takes long', () => {
     expect(new Set(builds)).toEqual(new Set(['majority']));
   });
 
-  test('keeps the process from listening, and the log names it; then the process is ready', async () => {
+  test('a slow index build is logged and delays listening; then the process is ready', async () => {
     const config = testConfig('wallet');
     const proxy = await startMongoProxy(config.MONGODB_URI);
     const lines: Record<string, unknown>[] = [];
@@ -132,7 +132,7 @@ describe('an index that takes long', () => {
       { ...config, MONGODB_URI: `${proxy.uri}&socketTimeoutMS=${ANSWER_MS}`, HTTP_PORT: port },
       { log, indexNoticeMs: 50 },
     );
-    const held = proxy.holdAt((command, name) => command === 'createIndexes' && name === 'inbox');
+    const build = proxy.holdAt((command, name) => command === 'createIndexes' && name === 'inbox');
     const route = defineRoute({
       method: 'GET',
       path: '/notes',
@@ -143,7 +143,7 @@ describe('an index that takes long', () => {
       handle: async () => ok({}),
     });
     const starting = runtime.serve({ routes: [route], grpc: [], consumers: [] });
-    await held;
+    await build;
     await setTimeout(2 * ANSWER_MS);
     const statusOf = async (path: string): Promise<number> =>
       (await fetch(`http://127.0.0.1:${port}${path}`)).status;

@@ -103,7 +103,7 @@ test('the transaction of a dead process is ended by another one, and its rows ar
   await session.endSession();
 });
 
-test('a database that refuses to end sessions is told of once, with what that means, and leaves no row', async () => {
+test('a database that refuses to end sessions is logged once with the consequence, and leaves no row', async () => {
   const proxy = await startMongoProxy(mongodbUri());
   proxy.answerAt({
     fits: (command) => command === 'killSessions',
@@ -128,8 +128,8 @@ test('a database that refuses to end sessions is told of once, with what that me
     for (const { owner } of dead) await until(async () => (await ownerRow(owner)) === null);
     await lease.close();
     for (const { session } of dead) await session.endSession();
-    const told = lines.map((line) => JSON.parse(line) as { level: string; msg: string });
-    expect(told.map(({ level, msg }) => ({ level, msg }))).toEqual([
+    const entries = lines.map((line) => JSON.parse(line) as { level: string; msg: string });
+    expect(entries.map(({ level, msg }) => ({ level, msg }))).toEqual([
       {
         level: 'warn',
         msg: 'the database refuses killSessions: the transaction of a process that died keeps its locks until the database ends it, after transactionLifetimeLimitSeconds, 60 by default',

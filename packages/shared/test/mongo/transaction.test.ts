@@ -98,7 +98,7 @@ describe('inTransaction', () => {
     await session.endSession();
   });
 
-  test('gives up at its deadline when the conflict lasts', async () => {
+  test('a transaction gives up at its deadline if the conflict lasts', async () => {
     await counters.create({ _id: 'held', value: 0 });
     const holder = await connection.startSession();
     holder.startTransaction();
@@ -117,7 +117,7 @@ describe('inTransaction', () => {
 });
 
 describe('isDuplicateKey', () => {
-  test('names the unique index, inside a transaction and outside', async () => {
+  test('a duplicate key error names the unique index, inside a transaction and outside', async () => {
     await people.create({ email: 'a@example.com', nickname: 'a' });
     const outside = await people
       .create({ email: 'a@example.com', nickname: 'b' })
@@ -140,8 +140,8 @@ describe('isDuplicateKey', () => {
 describe('createSequences', () => {
   test('200 concurrent callers get 200 different numbers without a gap', async () => {
     const sequences = createSequences(connection);
-    const taken = await Promise.all(Array.from({ length: 200 }, () => sequences.next('orders')));
-    expect(taken.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 200 }, (_, index) => index + 1));
+    const numbers = await Promise.all(Array.from({ length: 200 }, () => sequences.next('orders')));
+    expect(numbers.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 200 }, (_, index) => index + 1));
     expect(await sequences.next('orders')).toBe(201);
     expect(await sequences.next('invoices')).toBe(1);
   });
@@ -149,11 +149,11 @@ describe('createSequences', () => {
   test('callers during a query of the counter share the next query', async () => {
     const sequences = createSequences(connection);
     const counters = connection.collection<{ _id: string; value: number }>('sequences');
-    const asked = jest.spyOn(counters, 'findOneAndUpdate');
+    const spy = jest.spyOn(counters, 'findOneAndUpdate');
     await Promise.all(Array.from({ length: 50 }, () => sequences.next('shared')));
     // The first call creates the counter; the other forty-nine share one query.
-    expect(asked.mock.calls.length).toBeLessThanOrEqual(3);
-    asked.mockRestore();
+    expect(spy.mock.calls.length).toBeLessThanOrEqual(3);
+    spy.mockRestore();
   });
 
   test('concurrent blocks of two processes are disjoint and without a gap', async () => {
@@ -216,7 +216,7 @@ describe('beforeCommit', () => {
     expect((await counters.findById('last').lean())?.value).toBe(1);
   });
 
-  test('refuses a session that is not from inTransaction', async () => {
+  test('a session that is not from inTransaction is refused', async () => {
     const session = await connection.startSession();
     expect(() => beforeCommit(session, async () => undefined)).toThrow('inTransaction');
     await session.endSession();

@@ -58,7 +58,7 @@ test('rows that are not due yet, are never due, or do not match are left out', a
   expect(await takes()(new Date(5), 10)).toEqual([]);
 });
 
-test('users for whom a round has no place come first in the next one, also when the others have new rows', async () => {
+test('users who are left out of a round come first in the next, even if others have new rows', async () => {
   const rows: Record<number, number[]> = {};
   for (const owner of [1, 2, 3, 4, 5]) rows[owner] = [await add(owner, owner), await add(owner, 10 + owner)];
   const take = takes();

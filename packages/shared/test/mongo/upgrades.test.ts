@@ -32,9 +32,9 @@ test('each upgrade runs once, in order; new ones run when they are added', async
 test('the log tells of an upgrade that takes long', async () => {
   const lines: Record<string, unknown>[] = [];
   const destination = { write: (line: string) => void lines.push(JSON.parse(line)) };
-  const told = createLog({ service: 'upgrades', level: 'warn', destination });
+  const log = createLog({ service: 'upgrades', level: 'warn', destination });
   const slow: Upgrade = { name: 'slow', run: () => setTimeout(100, 0) };
-  await upgradeData({ connection, clock: new ManualClock(), log: told, everyMs: 20 }, [slow]);
+  await upgradeData({ connection, clock: new ManualClock(), log, everyMs: 20 }, [slow]);
   expect(lines).toContainEqual(expect.objectContaining({ upgrade: 'slow', seconds: 0 }));
 });
 
@@ -89,7 +89,7 @@ describe('an upgrade of fifty products', () => {
     await expectEachChangedOnce();
   });
 
-  test('with ten concurrent replicas changes no product twice', async () => {
+  test('an upgrade by ten concurrent replicas changes no product twice', async () => {
     const left = await Promise.all(
       Array.from({ length: 10 }, () =>
         run([pricesAreNumbers(connection)]).then(() => countOf({ price: { $type: 'string' } })),

@@ -16,7 +16,7 @@ afterAll(() => app.close());
 const plain = (locale: string) => renderPage({ locale, title: '<Title>', body: html`<p>Text</p>` });
 
 describe.each(['en', 'fa'])('a page in %s', (locale) => {
-  test('names its language and direction, and escapes its title', () => {
+  test('a page names its language and direction, and escapes its title', () => {
     const page = plain(locale);
     expect(page.status).toBe(200);
     expect(page.html).toContain(`<html lang="${locale}" dir="${translate(locale, 'language.direction')}">`);
@@ -25,7 +25,7 @@ describe.each(['en', 'fa'])('a page in %s', (locale) => {
     expect(page.headers['content-language']).toBe(locale);
   });
 
-  test('has no script or style of its own, and loads nothing from elsewhere', () => {
+  test('a page has no inline script or style, and loads nothing from other origins', () => {
     expect(plain(locale).html).not.toMatch(/<script|<style|\sstyle=|\son\w+=|https?:/);
   });
 });
@@ -57,7 +57,7 @@ describe('the files', () => {
   const linked = () =>
     [...plain('fa').html.matchAll(/<link [^>]*href="([^"]+)"/g)].map(([, url = '']) => url);
 
-  test('that a page links are served with their types, to be kept by browsers', async () => {
+  test('linked files are served with their types, and browsers may cache them', async () => {
     const types = [];
     for (const url of linked()) {
       const { statusCode, headers } = await app.inject({ url });

@@ -1,4 +1,4 @@
-/** Processes with certificates: who has none, or that of another process, is refused on both sides. */
+/** Mutual TLS: a process without a certificate, or with another process's, is refused on both sides. */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { request } from 'node:https';
 import { tmpdir } from 'node:os';
@@ -34,7 +34,7 @@ const log = createLog({ service: 'test', level: 'silent' });
 const metrics = createMetrics('test', { defaults: false });
 const directories: string[] = [];
 
-/** An authority of its own, with a certificate for each process. */
+/** A separate authority, with a certificate for each process. */
 const createCertificates = async (): Promise<string> => {
   const directory = mkdtempSync(join(tmpdir(), 'certificates-'));
   directories.push(directory);
@@ -166,7 +166,7 @@ describe('HTTP', () => {
         .end();
     });
 
-  test('the gateway with its certificate is answered, also on a second connection', async () => {
+  test('the gateway with its certificate is answered, even on a second connection', async () => {
     for (let i = 0; i < 2; i += 1) expect(await statusOf('/api/v1/things', tlsOf('gateway'))).toBe(200);
   });
 
@@ -179,7 +179,7 @@ describe('HTTP', () => {
     }
   });
 
-  test('probes and Prometheus need none', async () => {
+  test('probes and Prometheus need no certificate', async () => {
     const { ca } = tlsOf('gateway');
     for (const path of ['/health/live', '/metrics']) expect(await statusOf(path, { ca })).toBe(200);
   });
@@ -258,7 +258,7 @@ describe('the files', () => {
     expect(() => openTls(directory())).toThrow(/^Wrong configuration: TLS_DIRECTORY: /);
   });
 
-  test('without the variable there is no TLS', () => {
+  test('a process without TLS_DIRECTORY uses no TLS', () => {
     expect(openTls(undefined)).toBeUndefined();
   });
 });

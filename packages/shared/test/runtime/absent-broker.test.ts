@@ -68,7 +68,7 @@ afterAll(async () => {
   await dropQueues(config, 'gyms', [command.name]);
 });
 
-test('starts, is ready, answers, and publishes and consumes when the broker comes', async () => {
+test('a service starts without a broker, and publishes and consumes once the broker is up', async () => {
   expect(startedInMs).toBeLessThan(START_MS);
   const { broker, connection } = runtime;
   const rpc = { broker, command, log: runtime.log };

@@ -128,7 +128,7 @@ afterAll(async () => {
   await dropDatabase(config);
 });
 
-/** A connection that breaks as that of a killed process does. */
+/** A connection that breaks like a killed process's. */
 const cuttable = async (address: string) => {
   const [host, port] = address.split(':');
   const sockets = new Set<Socket>();
@@ -166,7 +166,7 @@ const post = (name: string, id: number, timeout?: string): Promise<Answer> =>
 const isStored = async (id: number): Promise<boolean> => (await notes.countDocuments({ _id: id })) === 1;
 
 describe('a request', () => {
-  test('has the time that its caller names, else no limit', async () => {
+  test('a request has the timeout that its caller sets, else no limit', async () => {
     const { remaining } = (await post('remaining', 0, String(LONG_MS))).body;
     expect(remaining).toBeGreaterThan(0);
     expect(remaining).toBeLessThanOrEqual(LONG_MS);
@@ -175,7 +175,7 @@ describe('a request', () => {
   });
 
   test.each(['expires-before-the-transaction', 'expires-in-the-transaction', 'expires-before-a-write'])(
-    '%s: 503, and nothing is stored',
+    'a request that %s is 503, and nothing is stored',
     async (name) => {
       const id = newId();
       const answer = await post(name, id, String(SHORT_MS));
@@ -185,13 +185,13 @@ describe('a request', () => {
     },
   );
 
-  test('calls no other service afterwards', async () => {
+  test('an expired request calls no other service', async () => {
     called = undefined;
     expect((await post('expires-before-a-call', 0, String(SHORT_MS))).status).toBe(503);
     expect(called).toBeUndefined();
   });
 
-  test('whose write waits for an orphaned transaction: 503, and the write has no effect when that ends', async () => {
+  test('a write that waits for an orphaned transaction is 503, and never has an effect', async () => {
     const id = newId();
     await notes.create({ _id: id, text: 'first' });
     const orphan = await connection.startSession();
@@ -207,7 +207,7 @@ describe('a request', () => {
     expect((await notes.findById(id).lean())?.text).toBe('first');
   });
 
-  test('limits each of its commands at the server', async () => {
+  test('a request limits each of its commands at the server', async () => {
     const limits: unknown[] = [];
     const watch = ({ commandName, command }: mongoose.mongo.CommandStartedEvent): void => {
       if (commandName === 'update' && command.update === 'notes') limits.push(command.maxTimeMS);
@@ -227,7 +227,7 @@ describe('a call', () => {
     return runInScope(createRequestScope(timeoutMs), () => client.call('GetHiddenUsers', { ids: [id] }));
   };
 
-  test('has at most the time of the request that makes it, and changes nothing afterwards', async () => {
+  test('a call has at most the time of its request, and changes nothing afterwards', async () => {
     const id = newId();
     // Connects.
     await client.call('GetHiddenUsers', { ids: [0] });
@@ -238,7 +238,7 @@ describe('a call', () => {
     expect(await isStored(id)).toBe(false);
   });
 
-  test('whose caller has gone changes nothing', async () => {
+  test('a call whose caller has gone changes nothing', async () => {
     const id = newId();
     const proxy = await cuttable(service.grpcAddress);
     const leaving = createGrpcClient({

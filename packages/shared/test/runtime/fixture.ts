@@ -57,9 +57,9 @@ const scenarios: Record<string, () => Promise<{ log: typeof log; close(): Promis
   },
   'a slow start': async () => {
     const alive = setInterval(() => undefined, 1_000);
-    const asked = new Promise((resolve) => process.once('SIGTERM', resolve));
+    const signalled = new Promise((resolve) => process.once('SIGTERM', resolve));
     say('ready');
-    await asked;
+    await signalled;
     clearInterval(alive);
     return withParts();
   },

@@ -153,12 +153,12 @@ const expectOutage = (answer: Answer, expected: unknown[]): void => {
 };
 
 describe('the database is lost', () => {
-  test('during a read: nothing was changed', async () => {
+  test('nothing is changed if the database is lost during a read', async () => {
     const { answer } = await postAndLose('read', 'find');
     expectOutage(answer, NOTHING_CHANGED);
   });
 
-  test('before the last write of a transaction: nothing was changed, nor is it later', async () => {
+  test('nothing is ever changed if the database is lost before the last write of a transaction', async () => {
     const { id, answer } = await postAndLose('transaction', 'insert');
     expectOutage(answer, NOTHING_CHANGED);
     proxy.restore();
@@ -170,13 +170,16 @@ describe('the database is lost', () => {
   test.each([
     ['update', 'update'],
     ['create', 'insert'],
-  ])('after the %s of a write outside of a transaction: unknown, and it is stored', async (name, command) => {
-    const { id, answer } = await postAndLose(name, command, 'after');
-    expectOutage(answer, UNKNOWN);
-    expect(await isStored(id)).toBe(true);
-  });
+  ])(
+    'a write without a transaction is unknown, and stored, if the database is lost after the %s',
+    async (name, command) => {
+      const { id, answer } = await postAndLose(name, command, 'after');
+      expectOutage(answer, UNKNOWN);
+      expect(await isStored(id)).toBe(true);
+    },
+  );
 
-  test('during a bulk write: 503', async () => {
+  test('a bulk write is 503 if the database is lost', async () => {
     const { answer } = await postAndLose('bulk', 'insert');
     expect(answer.status).toBe(503);
   });
@@ -184,20 +187,20 @@ describe('the database is lost', () => {
   test.each([
     ['before', false],
     ['after', true],
-  ] as const)('%s the commit: unknown', async (side, stored) => {
+  ] as const)('the outcome is unknown if the database is lost %s the commit', async (side, stored) => {
     await earlierLossesEnded();
     const { id, answer } = await postAndLose('transaction', 'commitTransaction', side);
     expectOutage(answer, UNKNOWN);
     expect(await isStored(id)).toBe(stored);
   });
 
-  test('before the commit and is back: the transaction does not keep its locks', async () => {
+  test('a transaction does not keep its locks if the database is lost before the commit', async () => {
     const { id } = await postAndLose('transaction', 'commitTransaction');
     proxy.restore();
     await eventually(async () => (await post('transaction', id)).status === 201);
   });
 
-  test('after the commit and is back at once: the commit is repeated, and its effect is there once', async () => {
+  test('a commit is retried with one effect if the database returns at once', async () => {
     const id = newId();
     await untilConnected();
     let isLost = false;
@@ -212,7 +215,7 @@ describe('the database is lost', () => {
     expect(await isStored(id)).toBe(true);
   });
 
-  test('and is back: the service works again', async () => {
+  test('the service works again after the database returns', async () => {
     await postAndLose('read', 'find');
     proxy.restore();
     await eventually(async () => (await post('transaction', newId())).status === 201);

@@ -1,4 +1,4 @@
-/** What `/ops` of the gateway asks of every service. */
+/** The operations that `/ops` of the gateway uses in every service. */
 import { randomUUID } from 'node:crypto';
 import { accountDeleted } from '@fitness/proto/events/identity.ts';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
@@ -64,7 +64,7 @@ const send = async (method: string, path: string, as: Caller = OPERATOR, body?: 
   return { status: response.status, headers: response.headers, text, body: JSON.parse(text) };
 };
 
-/** As a consumer that failed for the last time does. */
+/** Dead-letters an event like a consumer after its last try. */
 const addDeadLetter = async (): Promise<string> => {
   const id = randomUUID();
   const event = {
@@ -140,7 +140,7 @@ test('dead letters are listed in pages, the oldest first', async () => {
   expect((await send('GET', '/operations/dead-letters?page=0')).status).toBe(422);
 });
 
-test('dead letters beyond the first thousand have pages of their own', async () => {
+test('dead letters beyond the first thousand are on further pages', async () => {
   const ids = await Promise.all(Array.from({ length: 1_101 }, addDeadLetter));
   const seen: string[] = [];
   for (const [page, length] of [

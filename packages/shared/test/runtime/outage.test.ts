@@ -1,4 +1,4 @@
-/** Which errors of the drivers are a 503, and which stay a fault of our own. */
+/** Which errors of the drivers are a 503, and which stay a 500. */
 import { expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { mongo } from 'mongoose';
@@ -78,7 +78,7 @@ test('a 500 of the specification stays one, whatever caused it', () => {
   expect(toAppError(failed, undefined)).toBe(failed);
 });
 
-test('after an effect of the request every 503 says that the outcome is unknown', () => {
+test('every 503 after an effect of the request says that the outcome is unknown', () => {
   const scope = { ...createRequestScope(), hasEffect: true };
   for (const thrown of [new mongo.MongoNetworkError('closed'), unavailable('wallet')])
     expect(toAppError(thrown, scope)).toMatchObject({ kind: 'unavailable', code: 'outcome_unknown' });

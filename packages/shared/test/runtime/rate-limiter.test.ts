@@ -91,7 +91,7 @@ const redisWire = async () => {
 };
 
 describe('with Redis', () => {
-  test('of 200 concurrent requests to two replicas exactly the limit is allowed', async () => {
+  test('exactly the limit is allowed of 200 concurrent requests to two replicas', async () => {
     const states = await consumeAtOnce(await twoReplicas(redisUrl()), limit());
     expect(letIn(states)).toBe(POINTS);
   });
@@ -125,7 +125,7 @@ describe('with Redis', () => {
     });
   });
 
-  test('looking at a budget takes nothing from it', async () => {
+  test('looking at a budget in Redis takes nothing from it', async () => {
     const [limiter, other] = await twoReplicas(redisUrl());
     const budget = limit({ points: 2 });
     const seen = async () => {
@@ -149,7 +149,7 @@ describe('with Redis', () => {
 });
 
 describe('without Redis', () => {
-  test('of the first 200 concurrent requests in a new collection exactly the limit is allowed', async () => {
+  test('exactly the limit is allowed of the first 200 concurrent requests in a new collection', async () => {
     const cold = await openDatabase();
     try {
       await createRateLimitIndexes(cold);
@@ -164,7 +164,7 @@ describe('without Redis', () => {
     }
   });
 
-  test('after a window of 200 concurrent requests exactly the limit is allowed again', async () => {
+  test('exactly the limit is allowed again after a window of 200 concurrent requests', async () => {
     await createRateLimitIndexes(connection);
     const replicas = await twoReplicas(CLOSED_PORT);
     const budget = limit();
@@ -177,7 +177,7 @@ describe('without Redis', () => {
     expect(letIn(await consumeAtOnce(replicas, budget))).toBe(POINTS);
   });
 
-  test('looking at a budget takes nothing from it', async () => {
+  test('looking at a budget in MongoDB takes nothing from it', async () => {
     await createRateLimitIndexes(connection);
     const [limiter, other] = await twoReplicas(CLOSED_PORT);
     const budget = limit({ points: 2 });
@@ -201,7 +201,7 @@ describe('without Redis', () => {
     const overmuch = Array.from({ length: POINTS + 5 }, () => replicas[1].giveBack(budget, 'user:1'));
     await Promise.all(overmuch);
     expect(letIn(await consumeAtOnce(replicas, budget))).toBe(POINTS);
-    // A window that is over gets nothing back.
+    // An ended window gets nothing back.
     const ended = { $set: { expire: new Date('2026-01-01') } };
     await connection.collection('rate_limits').updateOne({ _id: { $regex: budget.name } as never }, ended);
     await replicas[0].giveBack(budget, 'user:1');
@@ -210,7 +210,7 @@ describe('without Redis', () => {
     expect(letIn(await consumeAtOnce(replicas, budget))).toBe(POINTS);
   });
 
-  test('without Redis and MongoDB the answer is 503 and not 500', async () => {
+  test('the response without Redis and MongoDB is 503 and not 500', async () => {
     const gone = await openDatabase();
     const limiter = await replica(CLOSED_PORT, 'test-gone', gone);
     await dropDatabase(gone);
@@ -235,7 +235,7 @@ test('a durable budget continues in the same window when Redis is lost', async (
 });
 
 describe('with a clock that nothing has advanced, looking at a budget whose window has ended writes nothing', () => {
-  test('to Redis', async () => {
+  test('reading an ended window writes nothing to Redis', async () => {
     const prefix = `test-${systemRandom.uuid()}`;
     const limiter = await replica(redisUrl(), prefix);
     const budget = limit();
@@ -247,7 +247,7 @@ describe('with a clock that nothing has advanced, looking at a budget whose wind
     expect([await redis?.get(key), await redis?.pttl(key)]).toEqual(['5', -1]);
   });
 
-  test('to MongoDB', async () => {
+  test('reading an ended window writes nothing to MongoDB', async () => {
     const limiter = await replica(CLOSED_PORT, 'test');
     const windows = connection.collection<{ _id: string }>('rate_limits');
     const budget = limit();
@@ -258,7 +258,7 @@ describe('with a clock that nothing has advanced, looking at a budget whose wind
     expect((await windows.findOne({ _id: ended._id })) ?? ended).toEqual(ended);
   });
 
-  test('to memory', async () => {
+  test('reading an ended window writes nothing to memory', async () => {
     const redis = await connectRedis({ url: CLOSED_PORT, log });
     redises.push(redis);
     const limiter = createRateLimiter({ redis, keyPrefix: 'test' });
@@ -334,7 +334,7 @@ describe.each([
     return { limiter, advance };
   };
 
-  test('ends the window when its time has passed by that clock', async () => {
+  test('an advanced clock ends a window whose time has passed', async () => {
     const { limiter, advance } = await open();
     const budget = limit({ points: 2, windowS: 60, durable });
     await consumeAtOnce([limiter], budget, 3);
@@ -361,7 +361,7 @@ describe.each([
     expect(await limiter.consume(budget, 'user:1')).toMatchObject({ allowed: true });
   });
 
-  test('leaves a window that began after the advance', async () => {
+  test('an advanced clock keeps a window that began after the advance', async () => {
     const { limiter, advance } = await open();
     const budget = limit({ points: 1, windowS: 60, durable });
     advance(59_000);

@@ -78,18 +78,21 @@ describe('a client of a server that is demoted and keeps its connections', () =>
     ],
     ['a read that is refused', (client) => client.get('key'), /^MASTERDOWN/],
     ['a check of its health', assertPrimary, /is a replica/],
-  ])('leaves it after %s, finds the new primary, and logs each once', async (_what, use, refusal) => {
-    const client = await open();
-    await first.operator.config('SET', 'replica-serve-stale-data', 'no');
-    await first.demote();
-    await expect(use(client)).rejects.toThrow(refusal);
-    address.switchTo(second.url);
-    await until(isUsed(client));
-    await client.set('of the new one', refusal.source);
-    expect(await second.operator.get('of the new one')).toBe(refusal.source);
-    await assertPrimary(client);
-    expect(logged().slice(1)).toEqual([AGAIN]);
-  });
+  ])(
+    'a client leaves a demoted server after %s, finds the new primary, and logs each once',
+    async (_what, use, refusal) => {
+      const client = await open();
+      await first.operator.config('SET', 'replica-serve-stale-data', 'no');
+      await first.demote();
+      await expect(use(client)).rejects.toThrow(refusal);
+      address.switchTo(second.url);
+      await until(isUsed(client));
+      await client.set('of the new one', refusal.source);
+      expect(await second.operator.get('of the new one')).toBe(refusal.source);
+      await assertPrimary(client);
+      expect(logged().slice(1)).toEqual([AGAIN]);
+    },
+  );
 
   test('gets no answer while its address leads to a replica, and uses it when it is promoted', async () => {
     const client = await open();
@@ -108,7 +111,7 @@ describe('a client of a server that is demoted and keeps its connections', () =>
     expect(logged()).toEqual([REPLICA, AGAIN]);
   });
 
-  test('counts limits without it, and decides about idempotency keys by its database', async () => {
+  test('limits and idempotency keys work without a demoted Redis', async () => {
     const client = await open();
     const limiter = createRateLimiter({ redis: client, keyPrefix: 'test' });
     const limit = { name: 'roles', points: 3, windowS: 60 };
@@ -143,8 +146,8 @@ describe.each<[string, () => RedisServer, RegExp]>([
 ])('%s', (_kind, server, sentence) => {
   test.each([
     ['', 'redis://'],
-    [', also where it does not know the user', 'redis://gateway:password@'],
-  ])('is refused at the start, in one sentence%s', async (_where, scheme) => {
+    [', even where the user is unknown', 'redis://gateway:password@'],
+  ])('an unsupported server is refused at the start, in one sentence%s', async (_where, scheme) => {
     const refusal = await open(server().url.replace('redis://', scheme)).catch((error: Error) => error);
     expect(refusal).toBeInstanceOf(ConfigError);
     const { message } = refusal as Error;
@@ -152,7 +155,7 @@ describe.each<[string, () => RedisServer, RegExp]>([
     expect(message.replace('Wrong configuration: ', '')).toMatch(sentence);
   });
 
-  test('that is reached later is not used, which is logged once', async () => {
+  test('an unsupported server that is reached later is not used, which is logged once', async () => {
     const client = await open();
     address.cut();
     address.switchTo(server().url);

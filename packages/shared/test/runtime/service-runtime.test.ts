@@ -42,13 +42,13 @@ const start = async (
 };
 
 /** A client that never closes its connection. */
-const open = async (address: string, said?: string): Promise<void> => {
+const open = async (address: string, input?: string): Promise<void> => {
   const { hostname: host, port } = new URL(address);
   const socket = connect({ host, port: Number(port), allowHalfOpen: true });
   sockets.push(socket);
   socket.on('error', () => undefined);
   await new Promise((resolve) => socket.once('connect', resolve));
-  if (said !== undefined) await new Promise((resolve) => socket.write(said, resolve));
+  if (input !== undefined) await new Promise((resolve) => socket.write(input, resolve));
 };
 
 test('a failing job is logged, and its next round runs', async () => {

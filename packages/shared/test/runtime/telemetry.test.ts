@@ -1,4 +1,4 @@
-/** The export of traces, metrics and logs, also to a collector that does not answer. */
+/** The export of traces, metrics and logs, including to a collector that does not answer. */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { expect, test } from '@jest/globals';
@@ -79,8 +79,8 @@ test('the metrics are those of Prometheus; the buckets of a histogram are not cu
   metrics.breakerOpen.set({ target: 'zibal' }, 1);
   const producer = createMetricProducer(metrics.registry, emptyResource());
   const { resourceMetrics } = await producer.collect();
-  const found = resourceMetrics.scopeMetrics.flatMap((scope) => scope.metrics);
-  const named = (name: string) => found.find(({ descriptor }) => descriptor.name === name);
+  const exported = resourceMetrics.scopeMetrics.flatMap((scope) => scope.metrics);
+  const named = (name: string) => exported.find(({ descriptor }) => descriptor.name === name);
   expect(named('payments_total')).toMatchObject({
     isMonotonic: true,
     dataPoints: [{ attributes: { service: 'wallet', outcome: 'ok' }, value: 7 }],
@@ -99,7 +99,7 @@ test('the metrics are those of Prometheus; the buckets of a histogram are not cu
     count: 5,
   });
   const names = (await metrics.registry.getMetricsAsJSON()).map(({ name }) => name);
-  expect(found.map(({ descriptor }) => descriptor.name)).toEqual(names);
+  expect(exported.map(({ descriptor }) => descriptor.name)).toEqual(names);
 });
 
 const module = (path: string): string => JSON.stringify(new URL(`../../src/${path}`, import.meta.url).href);

@@ -198,7 +198,7 @@ describe('of the shards of a cluster', () => {
       'updateOne: owner',
       () => things.updateOne({ owner: -9 }, { $set: { owner: -8 } }),
     ],
-  ])('%s is found, also where it is listed: %s', async (fault, command, work) => {
+  ])('%s is found, even where it is listed: %s', async (fault, command, work) => {
     const listed = watchShards(sharded(['owner'], { 'a reason': [command] }));
     expect(await faultsOf(work, listed)).toEqual([`${fault}: things ${command}`]);
   });
