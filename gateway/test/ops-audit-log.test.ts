@@ -70,7 +70,7 @@ describe('the audit log', () => {
           height: null,
           bank_account_number: { erased: true },
           birth_date: '1994-05-21',
-          permissions: ['a', 'b'],
+          permissions: ['audit.view', 'of.an.older.release'],
           is_trainer: false,
           trainer_license_approved: null,
           someNew_field: 1_000,
@@ -80,7 +80,7 @@ describe('the audit log', () => {
           height: 171,
           bank_account_number: null,
           birth_date: null,
-          permissions: ['b', 'c'],
+          permissions: ['of.an.older.release', 'roles.manage', 'posts.create'],
           is_trainer: true,
           trainer_license_approved: true,
           someNew_field: { changed: true },
@@ -93,7 +93,7 @@ describe('the audit log', () => {
       'Height: (empty) → 171 cm',
       'Bank account: (erased) → (empty)',
       'Date of birth: May 21, 1994 → (empty)',
-      'Permissions: removed: a; added: c',
+      'Permissions: removed: See the audit log; added: Manage roles · Write, edit, and delete their own posts',
       'Identifies as a trainer: no → yes',
       'Status: pending → approved',
       'some new field: 1,000 → (changed in the database)',
@@ -104,7 +104,7 @@ describe('the audit log', () => {
       'قد: (خالی) ← ۱۷۱ سانتی‌متر',
       'حساب بانکی: (پاک‌شده) ← (خالی)',
       'تاریخ تولد: ۳۱ اردیبهشت ۱۳۷۳ ← (خالی)',
-      'دسترسی‌ها: حذف‌شده: a؛ اضافه‌شده: c',
+      'دسترسی‌ها: حذف‌شده: دیدن گزارش اقدامات؛ اضافه‌شده: مدیریت نقش‌ها · نوشتن پست و ویرایش و حذف پست‌های خود',
     ]);
     expect(html).toContain('تغییر مشخصات');
     expect(html).not.toMatch(/user\.update</);
@@ -159,15 +159,30 @@ describe('the audit log', () => {
       [1, 'Member'],
       [2, 'Operator'],
       [3, 'Administrator'],
-    ].map(([id, title]) => ({ id, title, name: title, permissions: [] }));
+    ].map(([id, title]) => ({ id, title, name: String(title).toLowerCase(), permissions: [] }));
     replies.set('GET /roles', { status: 200, body: { data: roles, meta: { last_page: 1 } } });
     const browser = await signIn();
     const { html } = await browser.get(`${PATH}/audit-log`);
     expect(changesOf(html)).toEqual(['Roles: removed: Operator; added: Administrator']);
     expect(plain(html)).toContain('Role Administrator');
+    const persian = await browser.get(`${PATH}/audit-log?lang=fa`);
+    expect(changesOf(persian.html)).toEqual(['نقش‌ها: حذف‌شده: اپراتور؛ اضافه‌شده: مدیر سیستم']);
+    expect(plain(persian.html)).toContain('نقش مدیر سیستم');
     gateway.tokens.set(TOKEN, operatorOf(PERMISSIONS.filter((name) => name !== 'roles.manage')));
     const other = await browser.get(`${PATH}/audit-log`);
     expect(changesOf(other.html)).toEqual(['Roles: removed: #2; added: #3']);
+  });
+
+  test('has the number of a subject in the digits of the language, on the page and in its file', async () => {
+    arrange(entry({ subject_type: 'payment', subject_id: 1_020 }));
+    const browser = await signIn();
+    for (const [lang, text] of [
+      ['en', 'Payment #1020'],
+      ['fa', 'پرداخت #۱۰۲۰'],
+    ]) {
+      expect(plain((await browser.get(`${PATH}/audit-log?lang=${lang}`)).html)).toContain(text);
+      expect((await browser.get(`${PATH}/audit-log.csv?lang=${lang}`)).html).toContain(`"${text}"`);
+    }
   });
 
   test('has a name in the other script on a line of its own', async () => {
@@ -246,6 +261,8 @@ describe('the filters of the audit log', () => {
     );
     const byId = await filterBy({ actor: '#12', subject: '34', subject_type: 'gym' });
     expect(byId.location?.search).toBe('?lang=en&actor_id=12&subject_type=gym&subject_id=34');
+    const inPersian = await filterBy({ actor: '۱۲', subject: '#۳۴', subject_type: 'gym' });
+    expect(inPersian.location?.search).toBe('?lang=en&actor_id=12&subject_type=gym&subject_id=34');
     expect((await filterBy({})).location?.search).toBe('?lang=en');
   });
 
@@ -266,6 +283,18 @@ describe('the filters of the audit log', () => {
       expect(page.html).toMatch(new RegExp(`name="${name}"[^>]* value="${value}"[^>]* aria-invalid="true"`));
     }
     expect(page.html).toMatch(/<option value="gym" selected>/);
+    // The first refused field alone has the focus, and a file of other entries than those on the page is not offered.
+    expect(page.html.match(/ autofocus/g)).toHaveLength(1);
+    expect(page.html).toMatch(/<input name="subject"[^>]* autofocus>/);
+    expect(page.html).not.toContain('audit-log.csv');
+  });
+
+  test('do not say that a username does not exist while others that contain it are left', async () => {
+    replies.set('GET /users', { status: 200, body: { data: [], meta: { next_cursor: 'more' } } });
+    const page = await filterBy({ actor: 'ali' });
+    expect([page.status, page.html.includes('id="actor-problem">Too many usernames')]).toEqual([422, true]);
+    const pages = gateway.upstreams.identity.received.filter(({ url }) => url?.includes('/users?search=ali'));
+    expect(pages).toHaveLength(10);
   });
 
   test('find no username for an operator who may not search members, and still find an id', async () => {

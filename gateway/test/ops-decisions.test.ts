@@ -6,10 +6,13 @@ import {
   browse,
   calls,
   decide,
+  gateway,
+  operatorOf,
   PATH,
   replies,
   signIn,
   submit,
+  TOKEN,
   WITHDRAWAL,
 } from './ops-support.ts';
 
@@ -41,6 +44,15 @@ const USER = {
   phone: '+989120000009',
   created_at: CREATED,
   roles: [MEMBER],
+};
+
+const GYM = {
+  id: 4,
+  name: 'Iron House',
+  user_id: 5,
+  gym_license_image: 'license.png',
+  gym_license_link: '/api/v1/media/7/license.png',
+  gym_license_approved: null,
 };
 
 const answer = (body: object, status = 200) => ({ status, body });
@@ -90,7 +102,10 @@ const CASES: Case[] = [
     name: 'credited',
     slug: 'disputes',
     text: { note: 'By phone' },
-    shown: ['sara', '70,000 Tooman', '5,000 Tooman', '62741****44'],
+    shown: [
+      ...['sara', '70,000 Tooman', '5,000 Tooman', '62741****44'],
+      ...['65,000 Tooman more than was charged', '71,000 Tooman'],
+    ],
     button: 'Add 70,000 Tooman to the balance',
     call: 'wallet POST /payments/41/resolve {"outcome":"credited","note":"By phone"}',
     change: () =>
@@ -145,6 +160,24 @@ const CASES: Case[] = [
     call: 'identity DELETE /users/5/second-factor',
     change: () => replies.set('GET /users/5', answer({ user: { ...USER, username: 'another' } })),
   },
+  {
+    name: 'approve',
+    slug: 'licenses?kind=gym&id=4',
+    shown: ['Iron House', '#5', 'pending', '>7<', 'The license holder is notified.'],
+    button: 'Approve the license',
+    call: 'gyms PUT /gyms/4 {"gym_license_approved":true,"gym_license_media_id":7}',
+    change: () => replies.set('GET /gyms/4', answer({ gym: { ...GYM, name: 'Another house' } })),
+  },
+  {
+    name: 'reject',
+    slug: 'licenses?kind=gym&id=4',
+    text: { reason: 'Not readable' },
+    shown: ['Iron House', '#5', 'pending', '>7<', 'is notified of the reason.'],
+    button: 'Reject the license',
+    call: 'gyms PUT /gyms/4 {"gym_license_approved":false,"gym_license_media_id":7,"gym_license_rejection_reason":"Not readable"}',
+    change: () => replies.set('GET /gyms/4', answer({ gym: { ...GYM, gym_license_approved: true } })),
+    isMandatory: true,
+  },
 ];
 
 beforeEach(() => {
@@ -157,15 +190,20 @@ beforeEach(() => {
   replies.set('GET /roles', answer({ data: [MEMBER, OPERATOR], meta: {} }));
   replies.set('PUT /users/5', answer({}));
   replies.set('DELETE /users/5/second-factor', { status: 204 });
+  replies.set('GET /payments/balance', answer({ balance: 1_000 }));
+  replies.set('GET /gyms/4', answer({ gym: GYM }));
+  replies.set('GET /gyms/license-reviews', answer({ data: [], meta: {} }));
+  replies.set('PUT /gyms/4', answer({}));
 });
 
-const writes = (): string[] => calls.filter((call) => / (?:POST|PUT|DELETE) \/(?:payments|users)/.test(call));
+const writes = (): string[] =>
+  calls.filter((call) => / (?:POST|PUT|DELETE) \/(?:payments|users|gyms)/.test(call));
 const pageOf = async ({ slug }: Case): Promise<[Browser, BrowserPage]> => {
   const browser = await signIn();
   return [browser, await browser.get(`${PATH}/${slug}`)];
 };
 
-describe.each(CASES)('$name', (decision) => {
+describe.each(CASES)('$name on $slug', (decision) => {
   const { name, chosen = {}, text = {}, shown, button, call, change, isMandatory = false } = decision;
 
   test('is shown first, with whom and what it is about, and done by a second form', async () => {
@@ -234,7 +272,7 @@ describe.each(CASES)('$name', (decision) => {
     expect(refused.html).toMatch(
       new RegExp(`<input name="${field}"[^>]* aria-invalid="true" aria-describedby="${field}-problem"`),
     );
-    expect(refused.html).toContain(`id="${field}-problem">Enter a ${field}`);
+    expect(refused.html).toMatch(new RegExp(`id="${field}-problem">Enter a (?:reason|note)`));
     expect((await submit(browser, refused, `confirm_${name}`, text)).status).toBe(303);
   });
 });
@@ -276,6 +314,14 @@ test('what the API refuses of the text stands at its field, with what was typed'
   expect(refused.html.split('The format is wrong.')).toHaveLength(2);
 });
 
+test('what the API refuses of the reason of a rejected license stands at its field', async () => {
+  const errors = { gym_license_rejection_reason: ['It is too long.'] };
+  replies.set('PUT /gyms/4', { status: 422, body: { errors } });
+  const [browser, page] = await pageOf(CASES[9] as Case);
+  const refused = await decide(browser, page, 'reject', { reason: 'x' });
+  expect([refused.status, refused.html.includes('id="reason-problem">It is too long.')]).toEqual([422, true]);
+});
+
 test('a list has no main button, and what cannot be taken back looks so', async () => {
   for (const slug of ['withdrawals', 'disputes', 'users?id=5']) {
     const { html } = await (await signIn()).get(`${PATH}/${slug}`);
@@ -284,10 +330,29 @@ test('a list has no main button, and what cannot be taken back looks so', async 
       ...content.matchAll(/<div class="(actions )?row">\s*<button name="action" value="(\w+)"/g),
     ];
     const main = buttons.flatMap(([, isMain, name]) => (isMain === undefined ? [] : [name]));
-    expect([slug, main]).toEqual([slug, slug === 'users?id=5' ? ['search', 'save_roles'] : []]);
+    expect([slug, main]).toEqual([slug, slug === 'users?id=5' ? ['save_roles'] : []]);
     for (const name of ['reject', 'credited', 'granted', 'remove_second_factor'])
       if (content.includes(`value="${name}"`)) expect(content).toContain(`value="${name}" class="danger"`);
   }
+});
+
+test.each([
+  [900_000, '20,000 Tooman less than was charged'],
+  [700_000, undefined],
+  [null, undefined],
+])('a credit of 70,000 Tooman after %p Rial were charged names the difference %p', async (rial, text) => {
+  open('/payments/deposit/disputed', { ...DEPOSIT, reported: { ...DEPOSIT.reported, charged_rial: rial } });
+  const [browser, page] = await pageOf(CASES[2] as Case);
+  const { html } = await submit(browser, page, 'credited');
+  expect(/<strong>([^<]*than was charged)/.exec(html)?.[1]).toBe(text);
+});
+
+test('a member’s roles stand once on their page: as boxes, or as a text for who cannot change them', async () => {
+  const browser = await signIn();
+  const isText = async () => (await browser.get(`${PATH}/users?id=5`)).html.includes('<dt>Roles</dt>');
+  expect(await isText()).toBe(false);
+  gateway.tokens.set(TOKEN, operatorOf(['users.view_all']));
+  expect(await isText()).toBe(true);
 });
 
 test('the notice says what was done, and nothing that is not so', async () => {
@@ -341,6 +406,18 @@ describe('a decision that was made meanwhile', () => {
     settle({ is_done: true });
     const again = await submit(browser, confirmation, 'confirm_pay', { reference: 'PAYA-8' });
     expect([again.status, again.location?.search]).toEqual([303, '?lang=en&payment=31&done=paid']);
+    expect(writes()).toEqual([]);
+  });
+
+  test('asks nobody to approve a license again, and answers a second click as the first one', async () => {
+    const [browser, page] = await pageOf(CASES[8] as Case);
+    const confirmation = await submit(browser, page, 'approve');
+    replies.set('GET /gyms/4', answer({ gym: { ...GYM, gym_license_approved: true } }));
+    const again = await submit(browser, confirmation, 'confirm_approve');
+    expect([again.status, again.location?.search]).toEqual([303, '?lang=en&of=gym&owner=4&done=approved']);
+    const shown = await submit(browser, page, 'approve');
+    expect(shown.html).toContain('License approved.');
+    expect(shown.html).not.toContain('value="confirm_approve"');
     expect(writes()).toEqual([]);
   });
 

@@ -5,6 +5,7 @@ import { SERVICES } from '../src/request/routes.ts';
 import {
   arrangeOps,
   calls,
+  decide,
   gateway,
   operatorOf,
   PATH,
@@ -76,10 +77,12 @@ describe('the licenses', () => {
     arrange(GYM);
     const gym = { id: 4, name: 'Gym', gym_license_link: null, gym_license_approved: true };
     replies.set('GET /gyms/4', { status: 200, body: { gym } });
+    const meta = { name_changes: [{ id: 4, reviewed_name: 'Iron House' }] };
+    replies.set('GET /gyms/license-reviews', { status: 200, body: { data: [gym], meta } });
     replies.set('PUT /gyms/4', { status: 200, body: { gym } });
     const browser = await signIn();
     const page = await browser.get(`${PATH}/licenses?kind=gym&id=4`);
-    expect((await submit(browser, page, 'approve')).status).toBe(303);
+    expect((await decide(browser, page, 'approve')).status).toBe(303);
     expect(calls).toContain('gyms PUT /gyms/4 {"gym_license_approved":true,"gym_license_media_id":null}');
   });
 
@@ -204,6 +207,43 @@ describe('the pages of a list', () => {
       '/api/v1/users?search=sara&per_page=30&page=2',
     );
   });
+
+  test('of a search that is too large to be counted go on by forms to its last account, and say so', async () => {
+    const uncounted = (data: object[], page: number | null, cursor: string | null) => ({
+      status: 200,
+      body: { data, meta: { current_page: page, last_page: null, total: null, next_cursor: cursor } },
+    });
+    const unfinished = 'The search is not finished.';
+    replies.set('GET /users', uncounted([USER], 1, 'abc'));
+    replies.set('GET /users/5', { status: 200, body: { user: USER } });
+    const browser = await signIn();
+    // A search for an id adds its account to the first page.
+    const first = await submit(browser, await browser.get(`${PATH}/users`), 'search', { search: '5' });
+    expect([first.html.includes(unfinished), first.html.includes('account found')]).toEqual([true, false]);
+    expect(first.html.match(/members\/5\?/g)).toHaveLength(1);
+    const turn = async (cursor: string) =>
+      browser.post(`${PATH}/users`, {
+        csrf: /name="csrf" value="([^"]*)"/.exec(first.html)?.[1] ?? '',
+        search: '5',
+        cursor,
+        action: 'search',
+      });
+    expect(first.html).toContain('<input type="hidden" name="cursor" value="abc">');
+    // The search has read as much as a page may read, and has found nothing.
+    replies.set('GET /users', uncounted([], null, 'def'));
+    const second = await turn('abc');
+    expect([second.html.includes(unfinished), second.html.includes('nothing to show')]).toEqual([
+      true,
+      false,
+    ]);
+    replies.set('GET /users', uncounted([{ ...USER, id: 15 }], null, null));
+    const last = await turn('def');
+    expect([last.html.includes(unfinished), /members\/15\?/.test(last.html)]).toEqual([false, true]);
+    expect(last.html).not.toMatch(/members\/5\?|name="cursor"/);
+    expect(gateway.upstreams.identity.received.map(({ url }) => url)).toContain(
+      '/api/v1/users?search=5&per_page=30&cursor=def',
+    );
+  });
 });
 
 test('dead letters show when they failed and whom they concern, and each service has its own pages', async () => {
@@ -228,6 +268,7 @@ test('dead letters show when they failed and whom they concern, and each service
     return answer?.(request, response);
   };
   const { status, html } = await (await signIn()).get(`${PATH}/dead-letters?wallet=2`);
+  expect(html).toContain('<h2><bdi dir="ltr">store-billing</bdi>: 1,101</h2>');
   expect([status, html.includes('January 15, 2026 at 10:00 UTC')]).toEqual([200, true]);
   expect(html).toContain('Page 2 of 12');
   expect(html).toContain(`href="${PATH}/dead-letters?lang=en&amp;wallet=1"`);

@@ -300,6 +300,31 @@ describe('an operator whose second factor is on', () => {
     expect([again.status, again.html.includes('class="qr"')]).toEqual([200, true]);
   });
 
+  test.each([
+    ['refuses', { status: 422, body: { errors: { current_password: ['It is wrong.'] } } }, 'It is wrong.'],
+    ['limits', { status: 429, body: { message: 'Try again later.' } }, 'Try again later.'],
+    ['does not confirm', undefined, 'We lost the connection'],
+  ])('reads that the old one is off when the API %s a new one', async (_how, reply, text) => {
+    replies.set('DELETE /auth/second-factor', { status: 204 });
+    const answer = gateway.upstreams.identity.handler;
+    gateway.upstreams.identity.handler = (request, response) => {
+      const isSetUp = request.method === 'POST' && request.url?.endsWith('/auth/second-factor');
+      if (isSetUp && reply === undefined) return void response.destroy();
+      return answer?.(request, response);
+    };
+    if (reply !== undefined) replies.set('POST /auth/second-factor', reply);
+    const [browser, page] = await open();
+    const fields = { password: PASSWORD, totp: '123456' };
+    const { status, html } = await browser.submit(page, 'replace_second_factor', fields);
+    expect([status, html.includes(text)]).toEqual([reply?.status ?? 503, true]);
+    expect(html).toContain('Your previous two-factor authentication is off.');
+    expect(html).toContain('value="begin_second_factor"');
+    // The second click, which finds it off.
+    gateway.tokens.set(TOKEN, operatorOf(PERMISSIONS, { hasSecondFactor: false }));
+    const again = await browser.submit(page, 'replace_second_factor', fields);
+    expect(again.html).toContain('Your previous two-factor authentication is off.');
+  });
+
   test('keeps it when the API refuses, and reads why at the field', async () => {
     const errors = { totp: ['It was used.'] };
     replies.set('DELETE /auth/second-factor', { status: 422, body: { errors } });

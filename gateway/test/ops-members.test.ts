@@ -124,7 +124,7 @@ describe('the page of a member', () => {
     },
   );
 
-  test('has the account first and the deletion last', async () => {
+  test('has the account first, and the actions of operators below the deletion', async () => {
     const { page } = await open();
     const titles = [...page.html.matchAll(/<section class="card"><h2>([^<]*)</g)].map(([, title]) => title);
     expect(titles).toEqual([
@@ -134,9 +134,20 @@ describe('the page of a member', () => {
       'Gyms',
       'Training services',
       'Sessions and devices',
-      'What operators did to this account',
       'Deletion',
+      'What operators did to this account',
     ]);
+  });
+
+  test('leads from a gym to its license, and has a gym without one as plain text', async () => {
+    const gym = { name: 'Iron House', is_active: true, created_at: AT, gym_license_approved: null };
+    const uploaded = { ...gym, id: 5, gym_license_image: 'license.png' };
+    const reviewed = { ...gym, id: 6, gym_license_image: null, gym_license_approved: false };
+    replies.set('GET /gyms', list({ ...gym, id: 4, gym_license_image: null }, uploaded, reviewed));
+    const { page } = await open();
+    const links = [...page.html.matchAll(/href="\/ops\/licenses\?[^"]*kind=gym&amp;id=(\d+)"/g)];
+    expect(links.map(([, id]) => id)).toEqual(['5', '6']);
+    expect(page.html.split('Iron House')).toHaveLength(4);
   });
 
   test('has its numbers and dates in the digits and the calendar of the language', async () => {

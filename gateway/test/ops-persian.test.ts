@@ -52,6 +52,7 @@ const arrange = (): void => {
   replies.set('GET /payments', list({ ...WITHDRAWAL, id: 1_031 }));
   replies.set('GET /payments/1031', { status: 200, body: { payment: { ...WITHDRAWAL, id: 1_031 } } });
   replies.set('GET /payments/deposit/disputed', list(DEPOSIT));
+  replies.set('GET /payments/balance', { status: 200, body: { balance: 1_000 } });
   replies.set('GET /payments/store-purchases/refund-queue', list(REFUND));
   replies.set('GET /users', list(USER));
 };
@@ -108,4 +109,13 @@ test('the hours of the chart are those of the time zone of the reader', async ()
   expect(english.every((hour) => /^\d\d:00$/.test(hour))).toBe(true);
   // Tehran is three and a half hours ahead of UTC.
   expect(persian.every((hour) => /^[۰-۹]{2}:۳۰$/.test(hour))).toBe(true);
+});
+
+test.each([
+  ['en', 'yesterday 11:00', 'now'],
+  ['fa', 'دیروز ۱۴:۳۰', 'اکنون'],
+])('in %s the chart goes from a time with its day to the present', async (lang, begin, end) => {
+  arrange();
+  const { html } = await (await signIn()).get(`${PATH}?lang=${lang}`);
+  expect(html).toContain(`<bdi>${begin}</bdi><bdi>${end}</bdi>`);
 });

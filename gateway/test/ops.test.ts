@@ -267,11 +267,22 @@ describe('a license', () => {
     const browser = await signIn();
     const page = await browser.get(`${PATH}/licenses?kind=gym&id=4`);
     expect(page.html).toContain('src="/ops/documents/77"');
-    replies.set('GET /gyms/4', { status: 200, body: { gym: gym(78) } });
-    const answer = await submit(browser, page, 'approve');
+    const shown = await submit(browser, page, 'approve');
+    const answer = await submit(browser, shown, 'confirm_approve');
     expect(calls).toContain('gyms PUT /gyms/4 {"gym_license_approved":true,"gym_license_media_id":77}');
     expect(answer.status).toBe(409);
     expect(answer.html).toContain('Another document is there by now.');
+    replies.set('GET /gyms/4', { status: 200, body: { gym: gym(78) } });
+    calls.length = 0;
+    for (const [from, button] of [
+      [page, 'approve'],
+      [shown, 'confirm_approve'],
+    ] as const) {
+      const { html } = await submit(browser, from, button);
+      expect(html).toContain('This license document has been replaced.');
+      expect(html).not.toContain('value="confirm_approve"');
+    }
+    expect(calls.filter((call) => call.includes('PUT'))).toEqual([]);
   });
 
   test('is shown as the media service answers this operator, and runs nothing', async () => {

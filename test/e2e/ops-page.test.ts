@@ -227,12 +227,14 @@ test('a license that was replaced meanwhile is not approved', async () => {
   expect([shown.status, shown.headers.get('content-type')]).toEqual([200, 'image/png']);
   await uploadLicense(owner, gymId);
   const marker = `name="id" value="${gymId}"`;
-  expect((await submit(page, 'approve', marker)).status).toBe(409);
+  const replaced = await submit(page, 'approve', marker);
+  expect(replaced.html).toContain('This license document has been replaced.');
+  expect(replaced.html).not.toContain('confirm_approve');
   const state = async () =>
     expectStatus(await api('GET', `/gyms/${gymId}`, { token: owner.token }), 200).body.gym
       .gym_license_approved;
   expect(await state()).toBeNull();
-  expect((await submit(await browser.get(path), 'approve', marker)).status).toBe(303);
+  expect((await decide(await browser.get(path), 'approve', marker)).status).toBe(303);
   expect(await state()).toBe(true);
   expect((await browser.get('/ops/licenses')).html).not.toContain(`kind=gym&amp;id=${gymId}"`);
   expect(await audited('gym_license.review')).toHaveLength(1);
@@ -327,7 +329,8 @@ test('who may review the licenses of gyms alone does so, and sees their document
   expect((await visitor.get('/ops')).html).not.toContain('/ops/users');
   const page = await visitor.get(`/ops/licenses?kind=gym&id=${gymId}`);
   expect((await visitor.get(`/ops/documents/${mediaId}`)).status).toBe(200);
-  expect((await submit(page, 'approve', `name="id" value="${gymId}"`, {}, visitor)).status).toBe(303);
+  const shown = await submit(page, 'approve', `name="id" value="${gymId}"`, {}, visitor);
+  expect((await submit(shown, 'confirm_approve', '', {}, visitor)).status).toBe(303);
 });
 
 test('the page of a member shows everything about them, and nothing that is a secret', async () => {

@@ -6,9 +6,11 @@ import type { MessageKey } from '@fitness/shared/kernel/i18n/catalogue.ts';
 import {
   formatDay,
   formatNumber,
+  formatRecord,
   formatTimestampIn,
   formatWeekday,
 } from '@fitness/shared/kernel/i18n/translate.ts';
+import { isPermission } from '@fitness/shared/kernel/permissions.ts';
 import type { Names } from './members.ts';
 import { type Operator, userName } from './section.ts';
 
@@ -75,7 +77,17 @@ const measured =
 const user: Write = (_operator, value, { users }) =>
   typeof value === 'number' ? userName(users.get(value) ?? { id: value }) : String(value);
 
-const role: Write = (_operator, value, { roles }) => roles.get(Number(value)) ?? `#${String(value)}`;
+/** `#12`, in the digits of the language. */
+export const recordText = ({ locale }: Pick<Operator, 'locale'>, id: number): string =>
+  `#${formatRecord(locale, id)}`;
+
+const role: Write = (operator, value, { roles }) =>
+  roles.get(Number(value)) ?? (typeof value === 'number' ? recordText(operator, value) : String(value));
+
+const permission: Write = ({ t }, value) => {
+  const name = String(value);
+  return isPermission(name) ? t(message(`ops.permission.${name}`)) : name;
+};
 
 /** What is stored is recognised by its form. */
 const anything: Write = (operator, value, names) => {
@@ -107,6 +119,8 @@ interface FieldKind {
   /** Default: by the form of the value. Of a list: one entry of it. */
   write?: Write;
   isUser?: true;
+  /** Between the entries of a list. Default: a comma. */
+  separator?: string;
   /** Null has a meaning of its own. */
   isNullWritten?: true;
 }
@@ -126,7 +140,7 @@ const FIELDS: Readonly<Record<string, FieldKind>> = {
   is_gym_owner: { label: 'ops.field.gym_owner' },
   referrer_user_id: { label: 'ops.member.referrer', write: user, isUser: true },
   role_ids: { label: 'ops.roles', write: role },
-  permissions: { label: 'ops.permissions', write: verbatim },
+  permissions: { label: 'ops.permissions', write: permission, separator: ' · ' },
   armed: { label: 'ops.field.second_factor' },
   session_id: { label: 'ops.field.session', write: verbatim },
   token_id: { label: 'ops.field.token', write: verbatim },
@@ -213,7 +227,6 @@ export const labelOf = ({ t }: Operator, field: string): string => {
 const isMarked = (value: unknown, mark: 'erased' | 'changed'): boolean =>
   typeof value === 'object' && value !== null && (value as Record<string, unknown>)[mark] === true;
 
-/** The values of a list are separated by commas. */
 export const fieldValue = (
   operator: Operator,
   field: string,
@@ -221,13 +234,13 @@ export const fieldValue = (
   names: AuditNames,
 ): FieldValue => {
   const { t } = operator;
-  const { write = anything, isUser, isNullWritten } = kindOf(field) ?? {};
+  const { write = anything, isUser, isNullWritten, separator = ', ' } = kindOf(field) ?? {};
   if (isMarked(value, 'erased')) return { text: t(message('ops.audit.erased')) };
   if (isMarked(value, 'changed')) return { text: t(message('ops.audit.tampered')) };
   const isNull = value === undefined || value === null;
   if ((isNull && isNullWritten !== true) || value === '' || (Array.isArray(value) && value.length === 0))
     return { text: t(message('ops.audit.nothing')) };
-  if (Array.isArray(value)) return { text: value.map((one) => write(operator, one, names)).join(', ') };
+  if (Array.isArray(value)) return { text: value.map((one) => write(operator, one, names)).join(separator) };
   return {
     text: write(operator, value ?? null, names),
     ...(isUser === true && typeof value === 'number' ? { userId: value } : {}),

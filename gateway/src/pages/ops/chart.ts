@@ -1,6 +1,6 @@
 /** Bars by hour as SVG, without a script: what a number alone does not show. */
 import { type Message, message } from '@fitness/shared/kernel/error.ts';
-import { formatNumber, formatTime } from '@fitness/shared/kernel/i18n/translate.ts';
+import { formatNumber, formatRecentTime, formatTime } from '@fitness/shared/kernel/i18n/translate.ts';
 import { type Html, html } from '@fitness/shared/pages/html.ts';
 import type { Operator } from './section.ts';
 
@@ -24,7 +24,7 @@ interface Chart {
 
 /** The hours go from left to right in every language, as on a clock that is read by everybody. */
 export const hourChart = (
-  { t, locale }: Operator,
+  { t, locale, dependencies }: Operator,
   { title, done, open }: Chart,
   bars: readonly Bar[],
 ): Html => {
@@ -40,11 +40,12 @@ export const hourChart = (
     return html`<g><title>${timeOf(bar)}: ${formatNumber(locale, bar.done)} + ${formatNumber(locale, bar.open)}</title>${rect('good', doneHeight, HEIGHT - doneHeight)}${rect('waiting', openHeight, HEIGHT - doneHeight - openHeight)}</g>`;
   });
   const numbers = { done: formatNumber(locale, sum('done')), open: formatNumber(locale, sum('open')) };
-  const [first, last] = [bars[0], bars.at(-1)];
+  const [first] = bars;
+  const begin = first && formatRecentTime(locale, first.start, dependencies.clock.now());
   const most = t(message('ops.chart.most', { count: top }));
   return html`<figure class="stack"><figcaption class="row"><strong>${t(title)}</strong>
 <span class="badge good">${t(done)}: ${numbers.done}</span> <span class="badge waiting">${t(open)}: ${numbers.open}</span></figcaption>
 <svg class="chart" role="img" aria-label="${t(title)}. ${t(done)}: ${numbers.done}. ${t(open)}: ${numbers.open}. ${most}" viewBox="0 0 ${bars.length * STEP} ${HEIGHT}" preserveAspectRatio="none">${shapes}<line x1="0" x2="${bars.length * STEP}" y1="${HEIGHT}" y2="${HEIGHT}"/></svg>
-<p class="top quiet" dir="ltr"><span>${first && timeOf(first)}</span><span>${last && timeOf(last)}</span></p>
+<p class="top quiet" dir="ltr"><bdi>${begin}</bdi><bdi>${t(message('ops.chart.now'))}</bdi></p>
 <p class="quiet">${most}</p></figure>`;
 };

@@ -22,7 +22,7 @@ export interface Confirmation {
   /** Everything that must be as it was shown. */
   state: readonly (string | number | null | undefined)[];
   /** `missing`: what the operator reads without a text; undefined where none is needed. */
-  field?: Pick<Field, 'name' | 'label' | 'missing'>;
+  field?: Pick<Field, 'name' | 'label' | 'missing' | 'apiName'>;
   /** It has been decided: the page says so, without a button. `result` answers a second click on the same decision. */
   settled?: { text: Message; result?: ActionResult } | undefined;
   /** Undefined: there is nothing to do. */
@@ -102,7 +102,7 @@ const problemOfField = (
   if (field === undefined) return undefined;
   if (result === undefined) return missingIn(locale, [{ ...field, autocomplete: 'off' }], fields);
   const problem = 'refused' in result ? problemIn(result.refused) : undefined;
-  return problem?.fields[field.name] === undefined ? undefined : problem;
+  return problem?.fields[field.apiName ?? field.name] === undefined ? undefined : problem;
 };
 
 /** The actions of both steps: `name`, and `confirm_<name>`. */

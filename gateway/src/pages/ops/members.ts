@@ -1,7 +1,7 @@
 /** People on the pages of `/ops`: each name leads to the page of its member. */
 import { can } from '@fitness/shared/kernel/caller.ts';
 import { type Html, html } from '@fitness/shared/pages/html.ts';
-import { fullNameOf, idIn, type NamedUser, type Operator, pathOf, read, usernameOf } from './section.ts';
+import { fullNameOf, type NamedUser, type Operator, pathOf, read, typedIdIn, usernameOf } from './section.ts';
 
 export const MEMBERS = 'members';
 
@@ -11,7 +11,7 @@ const memberPath = (operator: Operator, id: number | string, query = ''): string
 /** The username, and the name on a line below it: on one line readers of two scripts do not see where each begins. */
 const withName = (username: Html, named: NamedUser): Html => {
   const name = fullNameOf(named);
-  return html`<span>${username}${name !== '' && html`<br><bdi>${name}</bdi>`}</span>`;
+  return html`<span class="name">${username}${name !== '' && html`<br><bdi>${name}</bdi>`}</span>`;
 };
 
 /** An account whose name is not known has its id, in Latin digits as it is searched. */
@@ -60,13 +60,16 @@ const readSlice = async (
 /** Usernames that contain another one: so many pages of them are looked through. */
 const SEARCHED_PAGES = 10;
 
-/** The account of an id, of `#` and an id, or of a username in any case. Undefined when there is none. */
-export const findIdOf = async (operator: Operator, text: string): Promise<number | undefined> => {
+/**
+ * The account of an id, of `#` and an id, or of a username in any case. `none`: there is no such account. `unfinished`: more usernames
+ * contain the text than are looked through.
+ */
+export const findIdOf = async (operator: Operator, text: string): Promise<number | 'none' | 'unfinished'> => {
   const login = text.trim();
-  const id = idIn(login.replace(/^#/, ''));
+  const id = typedIdIn(login);
   if (id !== undefined) return Number(id);
   const maySearch = can(operator.caller, 'users.view_limited') || can(operator.caller, 'users.view_all');
-  if (!maySearch) return undefined;
+  if (!maySearch) return 'none';
   let position: Record<string, string> = {};
   for (let page = 0; page < SEARCHED_PAGES; page += 1) {
     const query = new URLSearchParams({ search: login, per_page: '100', ...position });
@@ -75,11 +78,17 @@ export const findIdOf = async (operator: Operator, text: string): Promise<number
     const user = users.find(({ username }) => username.toLowerCase() === login.toLowerCase());
     if (user !== undefined) return user.id;
     const { next_cursor: cursor } = (body.meta ?? {}) as { next_cursor?: string | null };
-    if (cursor == null) return undefined;
+    if (cursor == null) return 'none';
     position = { cursor };
   }
-  return undefined;
+  return 'unfinished';
 };
+
+interface SearchMeta {
+  current_page?: number | null;
+  /** Null: counting would have cost too much. */
+  total?: number | null;
+}
 
 /** The API searches texts, and an id is none: its account is the first row of the first page. */
 export const withMemberOfId = async (
@@ -87,15 +96,15 @@ export const withMemberOfId = async (
   body: Record<string, unknown>,
   search: string,
 ): Promise<Record<string, unknown>> => {
-  const id = idIn(search.trim().replace(/^#/, ''));
-  const { current_page: page } = (body.meta ?? {}) as { current_page?: number };
-  if (id === undefined || (page ?? 1) > 1) return body;
+  const id = typedIdIn(search);
+  const { total, ...meta } = (body.meta ?? {}) as SearchMeta;
+  if (id === undefined || meta.current_page !== 1) return body;
   const answer = await operator.api({ method: 'GET', path: `/users/${id}` });
   if (answer.status !== 200) return body;
   const rows = body.data as { id: number }[];
   const others = rows.filter((row) => String(row.id) !== id);
-  const { total = 0, ...meta } = (body.meta ?? {}) as { total?: number };
   // The search may have found the account by a text.
-  const found = { ...meta, total: total + 1 - (rows.length - others.length) };
-  return { ...body, data: [answer.body.user, ...others], meta: found };
+  const added = 1 - (rows.length - others.length);
+  const counted = total == null ? null : total + added;
+  return { ...body, data: [answer.body.user, ...others], meta: { ...meta, total: counted } };
 };

@@ -2,7 +2,7 @@
  * An operator without a second factor sets one up here: `/ops` shows nothing else before. Afterwards they replace it here, because its
  * recovery codes are shown once.
  */
-import { type Message, message } from '@fitness/shared/kernel/error.ts';
+import { HTTP_STATUS, isAppError, type Message, message } from '@fitness/shared/kernel/error.ts';
 import { translator } from '@fitness/shared/kernel/i18n/translate.ts';
 import { type Html, html } from '@fitness/shared/pages/html.ts';
 import { languageLinks } from '@fitness/shared/pages/languages.ts';
@@ -41,6 +41,10 @@ const qrCode = (text: string, label: string): Html => {
   return html`<svg class="qr" role="img" aria-label="${label}" viewBox="0 0 ${rows.length} ${rows.length}" shape-rendering="crispEdges"><path d="${modules.join('')}"/></svg>`;
 };
 
+interface SetUpView extends View {
+  notice?: Message | undefined;
+}
+
 interface Step {
   title?: Message;
   /** The inputs of the step, which show what was refused of them. */
@@ -50,15 +54,17 @@ interface Step {
   body: Html;
 }
 
-const page = ({ locale, problem }: View, step: Step): Page => {
+const page = ({ locale, problem, notice }: SetUpView, step: Step): Page => {
+  const t = translator(locale);
   const { title = message('ops.set_up.title'), fields = [], path, body } = step;
   return renderPage({
     locale,
     status: problem?.status,
     script: LIVE_SCRIPT,
-    title: translator(locale)(title),
+    title: t(title),
     aside: path === undefined ? undefined : languageLinks(locale, path),
     body: html`<section class="card">
+${notice !== undefined && html`<p class="notice waiting" role="status">${t(notice)}</p>`}
 ${problemOf({ problem }, fields)}
 ${body}
 </section>`,
@@ -66,7 +72,7 @@ ${body}
 };
 
 /** After a log-in that was left before its end, and after ten minutes. */
-const passwordPage = (view: View): Page => {
+const passwordPage = (view: SetUpView): Page => {
   const t = translator(view.locale);
   return page(view, {
     fields: [CURRENT_PASSWORD],
@@ -86,7 +92,7 @@ const APP_CODE: Field = {
   inputmode: 'numeric',
 };
 
-const codePage = (view: View & { secret: string; url: string; kept: string }): Page => {
+const codePage = (view: SetUpView & { secret: string; url: string; kept: string }): Page => {
   const { locale, secret, url, kept } = view;
   const t = translator(locale);
   const content = html`<input type="hidden" name="kept" value="${kept}">
@@ -134,14 +140,17 @@ ${formOf(view, pathOf(view, SECOND_FACTOR), inputsOf(view, REPLACE_FIELDS), [
   });
 };
 
-const viewOf = ({ locale, visits }: SetUpAsking, visit: SignedIn, problem?: Problem): View => ({
+/** What a step says besides its own texts. */
+type Said = Pick<SetUpView, 'problem' | 'notice'>;
+
+const viewOf = ({ locale, visits }: SetUpAsking, visit: SignedIn, said: Said = {}): SetUpView => ({
+  ...said,
   locale,
   csrf: visits.csrfOf(visit),
-  problem,
 });
 
-const showPassword = (asking: SetUpAsking, visit: SignedIn, problem?: Problem): Outcome => ({
-  page: passwordPage(viewOf(asking, visit, problem)),
+const showPassword = (asking: SetUpAsking, visit: SignedIn, said?: Said): Outcome => ({
+  page: passwordPage(viewOf(asking, visit, said)),
   visit,
 });
 
@@ -149,14 +158,14 @@ const showCode = (
   asking: SetUpAsking,
   visit: SignedIn,
   { secret, url }: { secret: string; url: string },
-  problem?: Problem,
+  said?: Said,
 ): Outcome => {
   const kept = asking.visits.seal(visit, { secret, url });
-  return { page: codePage({ ...viewOf(asking, visit, problem), secret, url, kept }), visit };
+  return { page: codePage({ ...viewOf(asking, visit, said), secret, url, kept }), visit };
 };
 
 const showArmed = (asking: SetUpAsking, visit: SignedIn, problem?: Problem): Outcome => ({
-  page: armedPage(viewOf(asking, visit, problem)),
+  page: armedPage(viewOf(asking, visit, { problem })),
   visit,
 });
 
@@ -166,28 +175,47 @@ const leadToArmed = (asking: SetUpAsking, visit: SignedIn): Outcome => ({
   visit,
 });
 
-const begin = async (asking: SetUpAsking, visit: SignedIn, password: string): Promise<Outcome> => {
+const begin = async (
+  asking: SetUpAsking,
+  visit: SignedIn,
+  password: string,
+  notice?: Message,
+): Promise<Outcome> => {
   const problem = missingIn(asking.locale, [CURRENT_PASSWORD], { password });
-  if (problem !== undefined) return showPassword(asking, visit, problem);
+  if (problem !== undefined) return showPassword(asking, visit, { problem, notice });
   const body = { current_password: password };
   const answer = await call(asking, visit, { method: 'POST', path: PATH, body });
   if (answer.status === 200) {
     const { secret, otpauth_url: url } = answer.body as { secret: string; otpauth_url: string };
-    return showCode(asking, visit, { secret, url });
+    return showCode(asking, visit, { secret, url }, { notice });
   }
   if (answer.status === 409) return leadToArmed(asking, visit);
-  return { ...showPassword(asking, visit, problemIn(answer)), retryAfter: retryAfterIn(answer) };
+  const shown = showPassword(asking, visit, { problem: problemIn(answer), notice });
+  return { ...shown, retryAfter: retryAfterIn(answer) };
+};
+
+/** The old one is off by now, which every answer about the new one says. */
+const beginAgain = async (asking: SetUpAsking, visit: SignedIn, password: string): Promise<Outcome> => {
+  const notice = message('ops.second_factor.off');
+  try {
+    return await begin(asking, visit, password, notice);
+  } catch (error) {
+    if (!isAppError(error) || error.kind === 'unauthenticated') throw error;
+    const text = translator(asking.locale)(error.publicMessage);
+    const problem = { status: HTTP_STATUS[error.kind], text, fields: {} };
+    return showPassword(asking, visit, { problem, notice });
+  }
 };
 
 const arm = async (asking: SetUpAsking, visit: SignedIn, { kept, totp = '' }: Fields): Promise<Outcome> => {
   const { secret, url } = asking.visits.unseal(visit, kept) ?? {};
   if (secret === undefined || url === undefined) return showPassword(asking, visit);
   const missing = missingIn(asking.locale, [APP_CODE], { totp });
-  if (missing !== undefined) return showCode(asking, visit, { secret, url }, missing);
+  if (missing !== undefined) return showCode(asking, visit, { secret, url }, { problem: missing });
   const answer = await call(asking, visit, { method: 'POST', path: PATH, body: { totp } });
   if (answer.status === 409) return leadToArmed(asking, visit);
   if (answer.status !== 200) {
-    const shown = showCode(asking, visit, { secret, url }, problemIn(answer));
+    const shown = showCode(asking, visit, { secret, url }, { problem: problemIn(answer) });
     return { ...shown, retryAfter: retryAfterIn(answer) };
   }
   const codes = (answer.body as { recovery_codes: string[] }).recovery_codes;
@@ -201,12 +229,12 @@ const replace = async (asking: SetUpAsking, visit: SignedIn, fields: Fields): Pr
   if (problem !== undefined) return showArmed(asking, visit, problem);
   const body = { current_password: password, totp };
   const answer = await call(asking, visit, { method: 'DELETE', path: PATH, body });
-  if (answer.status === 204) return begin(asking, visit, password);
+  if (answer.status === 204) return beginAgain(asking, visit, password);
   return { ...showArmed(asking, visit, problemIn(answer)), retryAfter: retryAfterIn(answer) };
 };
 
 export const secondFactorSetUp = {
-  show: showPassword,
+  show: (asking: SetUpAsking, visit: SignedIn): Outcome => showPassword(asking, visit),
   showArmed,
   /** With the password of the log-in, which is not typed again. */
   begin,
@@ -216,8 +244,8 @@ export const secondFactorSetUp = {
     const { action, password = '' } = fields;
     if (action === 'arm_second_factor') return arm(asking, visit, fields);
     // The second click of a replacement finds it off.
-    if (action === 'begin_second_factor' || action === 'replace_second_factor')
-      return begin(asking, visit, password);
+    if (action === 'replace_second_factor') return beginAgain(asking, visit, password);
+    if (action === 'begin_second_factor') return begin(asking, visit, password);
     return showPassword(asking, visit);
   },
 

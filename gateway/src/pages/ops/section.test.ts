@@ -21,7 +21,7 @@ test.each([
   expect(factsOf(t, [['ops.reason', value]]).toString()).toContain(`<dd>${shown}</dd>`);
 });
 
-test('a table names the column of each cell, for pages on which its rows are blocks', () => {
+test('a table names the column of each cell, for pages on which its rows are blocks, and has a dash for an empty one', () => {
   const rows = [
     { id: 1, note: 'a<b' },
     { id: 2, note: null },
@@ -41,6 +41,6 @@ test('a table names the column of each cell, for pages on which its rows are blo
   expect(table).toContain(
     '<td role="cell" data-label="Reason"><span><bdi dir="ltr">a&lt;b</bdi></span></td>',
   );
-  expect(table).toContain('<td role="cell" data-label="Reason" data-empty></td>');
+  expect(table).toContain('<td role="cell" data-label="Reason" data-empty><span>—</span></td>');
   expect(tableOf(t, [{ label: 'ops.id', value: () => 1 }], [])).toBeUndefined();
 });

@@ -6,6 +6,7 @@ import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { type Message, message, unavailable } from '@fitness/shared/kernel/error.ts';
 import type { MessageKey } from '@fitness/shared/kernel/i18n/catalogue.ts';
 import { formatNumber, type Translate, type Translator } from '@fitness/shared/kernel/i18n/translate.ts';
+import { latinDigits } from '@fitness/shared/kernel/i18n/typed-day.ts';
 import type { OperationsStatus } from '@fitness/shared/kernel/operations.ts';
 import type { Permission } from '@fitness/shared/kernel/permissions.ts';
 import { type Html, html, isolate } from '@fitness/shared/pages/html.ts';
@@ -16,7 +17,7 @@ import { OPS_PATH } from '../../request/page-paths.ts';
 import type { Service } from '../../request/routes.ts';
 import type { Problem } from '../api.ts';
 import type { Fields } from '../form-pages.ts';
-import { type Button, type Field, formOf, inputOf, type View } from '../views.ts';
+import { type Button, formOf, type View } from '../views.ts';
 
 /** Deposits or withdrawals that were made in one hour. */
 export interface PaymentCount {
@@ -240,6 +241,20 @@ export const pageIn = (query: Fields, name = 'page'): string =>
 export const idIn = (text: string | undefined): string | undefined =>
   /^[1-9]\d{0,14}$/.test(text ?? '') ? text : undefined;
 
+/** {@link idIn} for what a person types, such as `#12` and `۱۲`. */
+export const typedIdIn = (text: string | undefined): string | undefined =>
+  idIn(
+    latinDigits(text ?? '')
+      .trim()
+      .replace(/^#/, ''),
+  );
+
+const CURSOR = /^[A-Za-z0-9._~=-]{1,300}$/;
+
+/** The position in a list without page numbers; undefined for what is none. */
+export const cursorIn = ({ cursor = '' }: Fields): string | undefined =>
+  CURSOR.test(cursor) ? cursor : undefined;
+
 /** A number is a count, in the digits of the language. The number of a record is a text of `formatRecord`, and an id to copy a text. */
 export type FactRow = readonly [label: MessageKey, value: Html | string | number | null | undefined];
 
@@ -268,7 +283,7 @@ ${shown.map(([label, value]) => html`<dt>${t(message(label))}</dt><dd>${directed
 
 export interface Column<Row> {
   label: MessageKey;
-  /** Nothing is shown for null, undefined and an empty text. */
+  /** A dash is shown for null, undefined and an empty text; nothing on a narrow page. */
   value(row: Row): FactRow[1];
   /** Numbers stand under each other. */
   kind?: 'number';
@@ -293,7 +308,7 @@ export const tableOf = <Row>(
       const cell = value(row);
       const isEmpty = cell === null || cell === undefined || cell === '';
       const attributes = html` data-label="${t(message(label))}"${kind !== undefined && html` class="${kind}"`}${isEmpty && html` data-empty`}`;
-      const content = !isEmpty && html`<span>${directed(t, cell)}</span>`;
+      const content = html`<span>${isEmpty ? '—' : directed(t, cell)}</span>`;
       return index === 0
         ? html`<th scope="row" role="rowheader"${attributes}>${content}</th>`
         : html`<td role="cell"${attributes}>${content}</td>`;
@@ -337,18 +352,16 @@ export const userName = (user: unknown): string => {
   return `${isolate(usernameOf(named))}${name === '' ? '' : ` (${isolate(name)})`}`;
 };
 
-/** A form of the section with an id, optional text and buttons. Each one of a page has names of its own for its labels. */
+/** A form of the section with hidden fields and buttons. */
 export const actionForm = (
   operator: Operator,
   slug: string,
   {
     hidden,
-    text,
     buttons,
     query,
   }: {
     hidden: Readonly<Record<string, string | number>>;
-    text?: Pick<Field, 'name' | 'label' | 'apiName'>;
     buttons: readonly Button[];
     query?: string;
   },
@@ -356,15 +369,7 @@ export const actionForm = (
   const inputs = Object.entries(hidden).map(
     ([name, value]) => html`<input type="hidden" name="${name}" value="${value}">\n`,
   );
-  const { locale, sent, problem } = operator;
-  const isRefused = buttons.some(([name]) => name === sent?.action);
-  const field =
-    text !== undefined &&
-    inputOf(
-      { locale, problem: isRefused ? problem : undefined },
-      { ...text, autocomplete: 'off', isText: true, value: isRefused ? sent?.[text.name] : undefined },
-    );
-  return formOf(operator, pathOf(operator, slug, query), html`${inputs}${field}`, buttons);
+  return formOf(operator, pathOf(operator, slug, query), html`${inputs}`, buttons);
 };
 
 export const emptyList = (t: Translate, key: MessageKey): Html =>

@@ -7,16 +7,24 @@ import { formatTypedDay, parseTypedDay } from '@fitness/shared/kernel/i18n/typed
 import { type Html, html } from '@fitness/shared/pages/html.ts';
 import { OPS_PATH } from '../../../request/page-paths.ts';
 import type { Fields } from '../../form-pages.ts';
-import { type Field, formOf, inputOf } from '../../views.ts';
+import { type Field, formOf, inputsOf } from '../../views.ts';
 import { auditTable, type Entry, readAuditNames } from '../audit-entries.ts';
 import { type AuditNames, actionName, subjectName } from '../audit-fields.ts';
 import { findIdOf } from '../members.ts';
-import { type Action, emptyList, idIn, type Operator, pathOf, read, type Section } from '../section.ts';
+import {
+  type Action,
+  cursorIn,
+  emptyList,
+  idIn,
+  type Operator,
+  pathOf,
+  read,
+  type Section,
+  typedIdIn,
+} from '../section.ts';
 
 const SLUG = 'audit-log';
 export const AUDIT_CSV_PATH = `${OPS_PATH}/${SLUG}.csv`;
-
-const CURSOR = /^[A-Za-z0-9._~=-]{1,300}$/;
 
 /** A day or an instant as the API takes it, in UTC; undefined for what is none. */
 const instantIn = (text = ''): string | undefined => {
@@ -42,8 +50,8 @@ export const auditFiltersIn = (query: Fields): Record<string, string> => {
 };
 
 const find = (operator: Operator): Promise<Record<string, unknown>> => {
-  const { cursor } = operator.query;
-  const from: Record<string, string> = cursor !== undefined && CURSOR.test(cursor) ? { cursor } : {};
+  const cursor = cursorIn(operator.query);
+  const from: Record<string, string> = cursor === undefined ? {} : { cursor };
   const query = new URLSearchParams({ ...auditFiltersIn(operator.query), ...from, per_page: '30' });
   return read(operator, `/audit-log?${query}`);
 };
@@ -82,31 +90,26 @@ const selectOf = ({ t }: Operator, { name, label, options }: Choice, shown: Fiel
 };
 
 const TEXTS: readonly Field[] = [
-  { name: 'actor', label: message('ops.audit.actor_filter'), autocomplete: 'off' },
   { name: 'subject', label: message('ops.audit.subject_filter'), autocomplete: 'off' },
+  { name: 'actor', label: message('ops.audit.actor_filter'), autocomplete: 'off' },
   { name: 'from', label: message('ops.audit.from'), autocomplete: 'off' },
   { name: 'to', label: message('ops.audit.to'), autocomplete: 'off' },
 ];
 
 /** A form that is posted, because people may be typed: the address that it leads to has their ids. */
 const filterForm = (operator: Operator, names: AuditNames): Html => {
-  const { t, locale, query } = operator;
+  const { t, locale, query, problem } = operator;
   const shown = shownFilters(operator, names);
   const actions = AUDIT_ACTIONS.map((name) => [name, actionName(operator, name)] as const);
   const subjects = AUDIT_SUBJECTS.map((name) => [name, subjectName(operator, name)] as const);
-  const [actor, subject, from, to] = TEXTS.map(
-    (field) => html`<div>${inputOf(operator, { ...field, value: shown[field.name] })}</div>`,
-  );
+  const texts = TEXTS.map((field) => ({ ...field, value: shown[field.name] }));
   const download = new URLSearchParams({ lang: locale, ...auditFiltersIn(query) }).toString();
-  const content = html`<div class="row">
+  const content = html`<div class="grid">
 ${selectOf(operator, { name: 'audit_action', label: message('ops.audit.action'), options: actions }, shown)}
-${actor}
 ${selectOf(operator, { name: 'subject_type', label: message('ops.audit.subject'), options: subjects }, shown)}
-${subject}
-${from}
-${to}</div>`;
+${inputsOf(operator, texts)}</div>`;
   return html`<section class="card">${formOf(operator, pathOf(operator, SLUG), content, [['filter', message('ops.filter')]])}
-<p><a href="${AUDIT_CSV_PATH}?${download}" download>${t(message('ops.audit.csv'))}</a></p></section>`;
+${problem === undefined && html`<p><a href="${AUDIT_CSV_PATH}?${download}" download>${t(message('ops.audit.csv'))}</a></p>`}</section>`;
 };
 
 /** A filter as the address has it, or why it is none. */
@@ -117,7 +120,8 @@ const isText = (text: string | undefined): text is string => text !== undefined 
 const personFilter = async (operator: Operator, text: string | undefined): Promise<Filter> => {
   if (!isText(text)) return { value: undefined };
   const id = await findIdOf(operator, text);
-  return id === undefined ? { refused: message('ops.audit.no_member') } : { value: String(id) };
+  if (id === 'none') return { refused: message('ops.audit.no_member') };
+  return id === 'unfinished' ? { refused: message('ops.audit.many_members') } : { value: String(id) };
 };
 
 /** The name of a member, or the id of anything. */
@@ -127,7 +131,7 @@ const subjectFilter = async (
 ): Promise<Filter> => {
   if (!isText(type) || type === 'user') return personFilter(operator, subject);
   if (!isText(subject)) return { value: undefined };
-  const id = idIn(subject.trim().replace(/^#/, ''));
+  const id = typedIdIn(subject);
   return id === undefined ? { refused: message('ops.audit.no_id') } : { value: id };
 };
 
@@ -137,8 +141,7 @@ const dayFilter = ({ locale }: Operator, text: string | undefined, edge: 'start'
   return day === undefined ? { refused: message('ops.audit.no_day') } : { value: formatTimestamp(day[edge]) };
 };
 
-const isNamed = (subject: string | undefined): boolean =>
-  isText(subject) && idIn(subject.trim().replace(/^#/, '')) === undefined;
+const isNamed = (subject: string | undefined): boolean => isText(subject) && typedIdIn(subject) === undefined;
 
 /** Leads to the address of the filters, or shows at its field what is none. */
 const filter: Action = async (operator, fields) => {

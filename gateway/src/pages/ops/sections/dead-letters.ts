@@ -50,7 +50,7 @@ const failureOf = ({ locale }: Operator, { first_failed_at: at }: Letter): Html 
 
 const itemOf = (operator: Operator, service: Service, letter: Letter, names: Names): Html => {
   const { t } = operator;
-  return html`<li><strong dir="ltr">${letter.type}</strong>
+  return html`<li><strong><bdi dir="ltr">${letter.type}</bdi></strong>
 ${factsOf(t, [
   ['ops.dead_letter.first_failed', failureOf(operator, letter)],
   ['ops.dead_letter.subject', subjectOf(operator, letter, names)],
@@ -76,10 +76,11 @@ const pagesIn = ({ query }: Operator): Record<string, string> =>
 
 const ofService = async (operator: Operator, service: Service): Promise<Html | undefined> => {
   const { t, locale } = operator;
+  const name = html`<bdi dir="ltr">${service}</bdi>`;
   const waiting = await count(operator, service);
   if (waiting === 0) return undefined;
   if (waiting === undefined)
-    return html`<section class="card"><h2>${service}</h2><p class="problem">${t(message('ops.status.unknown'))}</p></section>`;
+    return html`<section class="card"><h2>${name}</h2><p class="problem">${t(message('ops.status.unknown'))}</p></section>`;
   const page = pageIn(operator.query, service);
   const path = `/operations/dead-letters?page=${page}`;
   const answer = await operator.internal(service, { method: 'GET', path });
@@ -92,7 +93,7 @@ const ofService = async (operator: Operator, service: Service): Promise<Html | u
     last_page: Math.max(1, Math.ceil(total / DEAD_LETTERS_PER_PAGE)),
   };
   const turn = turnByLink(operator, SLUG, service, pagesIn(operator));
-  return html`<section class="card"><h2>${service}: ${formatNumber(locale, total)}</h2>
+  return html`<section class="card"><h2>${name}: ${formatNumber(locale, total)}</h2>
 ${listOf(operator, { body: { meta }, items, none: 'ops.dead_letters.none', turn })}</section>`;
 };
 

@@ -1,6 +1,6 @@
 /** Deposits for which the bank took something else than requested, and store purchases that cannot be granted. */
 import { type Message, message } from '@fitness/shared/kernel/error.ts';
-import { type Html, html } from '@fitness/shared/pages/html.ts';
+import { type Html, html, withUnbrokenAmounts } from '@fitness/shared/pages/html.ts';
 import type { Fields } from '../../form-pages.ts';
 import { time } from '../../views.ts';
 import { type Confirmation, decisionOf } from '../decision.ts';
@@ -17,6 +17,7 @@ import {
   actionForm,
   amountOf,
   countOf,
+  type FactRow,
   factsOf,
   findInList,
   idIn,
@@ -55,12 +56,31 @@ const RIAL_PER_TOOMAN = 10;
 
 const tooman = (rial: number): number => rial / RIAL_PER_TOOMAN;
 
-const depositFacts = (operator: Operator, { payment, track_id: trackId, reported }: Deposit): Html => {
+/** Between what is credited and what the bank has charged, in words. */
+const differenceIn = ({ t }: Operator, { payment, reported }: Deposit): Html | null => {
+  const amount = reported?.charged_rial == null ? 0 : payment.amount - tooman(reported.charged_rial);
+  if (amount === 0) return null;
+  const text = message(amount > 0 ? 'ops.credit.more' : 'ops.credit.less', { amount: Math.abs(amount) });
+  return html`<strong>${withUnbrokenAmounts(t(text))}</strong>`;
+};
+
+const creditFacts = async (operator: Operator, deposit: Deposit): Promise<FactRow[]> => {
+  const { user_id: userId, amount } = deposit.payment;
+  const { balance } = await read(operator, `/payments/balance?user_id=${userId}`);
+  return [
+    ['ops.credit.difference', differenceIn(operator, deposit)],
+    ['ops.credit.balance', amountOf(operator.t, Number(balance) + amount)],
+  ];
+};
+
+const depositFacts = (operator: Operator, deposit: Deposit, more: readonly FactRow[] = []): Html => {
   const { t } = operator;
+  const { payment, track_id: trackId, reported } = deposit;
   return factsOf(t, [
     ['ops.user', memberLink(operator, payment.user, payment.user_id)],
     ['ops.amount', amountOf(t, payment.amount)],
     ['ops.charged', reported?.charged_rial == null ? null : amountOf(t, tooman(reported.charged_rial))],
+    ...more,
     ['ops.track_id', trackId === undefined ? null : html`<span class="code" dir="ltr">${trackId}</span>`],
     ['ops.ref_number', reported?.ref_number],
     ['ops.card_number', reported?.card_number],
@@ -139,15 +159,18 @@ const depositDecision = (outcome: 'credited' | 'returned'): NonNullable<Section[
   decisionOf<Deposit>(outcome, {
     slug: SLUG,
     find: findDeposit,
-    confirmation: (operator, deposit) => {
+    confirmation: async (operator, deposit) => {
       const { id, user_id: userId, amount } = deposit.payment;
+      const settled = settledAs(deposit, outcome);
+      const more =
+        outcome === 'credited' && settled === undefined ? await creditFacts(operator, deposit) : [];
       return {
         title: message(`ops.${outcome}.title`, { id }),
         lead: message(`ops.${outcome}.lead`),
-        facts: depositFacts(operator, deposit),
+        facts: depositFacts(operator, deposit, more),
         repeated: ['payment_id'],
         state: [id, userId, amount, deposit.reported?.charged_rial],
-        settled: settledAs(deposit, outcome),
+        settled,
         field: NOTE,
         button:
           outcome === 'credited'

@@ -1,23 +1,23 @@
 /**
  * Licenses of gyms and trainers that nobody has reviewed, and those whose name has changed since. The document is shown
- * beside the buttons.
+ * beside the buttons, which lead to the second step of the decision.
  */
 
 import { can } from '@fitness/shared/kernel/caller.ts';
-import { message } from '@fitness/shared/kernel/error.ts';
+import { type Message, message } from '@fitness/shared/kernel/error.ts';
 import type { Permission } from '@fitness/shared/kernel/permissions.ts';
-import { type Html, html } from '@fitness/shared/pages/html.ts';
+import { type Html, html, isolate } from '@fitness/shared/pages/html.ts';
 import { OPS_PATH } from '../../../request/page-paths.ts';
 import type { Fields } from '../../form-pages.ts';
 import { problemOf } from '../../views.ts';
+import { type Confirmation, decisionOf } from '../decision.ts';
 import { memberLink, readNames } from '../members.ts';
 import {
-  type ActionResult,
+  type Action,
   actionForm,
   countOf,
   emptyList,
   factsOf,
-  gone,
   idIn,
   listOf,
   type Operator,
@@ -61,7 +61,7 @@ const KINDS: readonly Kind[] = [
     wrapper: 'gym',
     prefix: 'gym_license',
     permissions: ['gyms.view_all', 'gyms.approve_license'],
-    titleOf: ({ name, id }) => String(name ?? `#${id}`),
+    titleOf: ({ name, id }) => isolate(String(name ?? `#${id}`)),
   },
   {
     name: 'trainer',
@@ -114,39 +114,59 @@ const holderOf = async (operator: Operator, { name }: Kind, owner: Owner): Promi
   return id == null ? null : memberLink(operator, (await readNames(operator, [id])).get(id), id);
 };
 
+/** What is reviewed, as it is now. */
+interface License {
+  kind: Kind;
+  owner: Owner;
+  /** Undefined for a gym that was reviewed without a document. */
+  mediaId: string | undefined;
+  approved: unknown;
+  reviewed: string | undefined;
+}
+
+/** Undefined where nothing is to be reviewed. */
+const readLicense = async (operator: Operator, kind: Kind, id: string): Promise<License | undefined> => {
+  const { status, body } = await operator.api({ method: 'GET', path: kind.path(id) });
+  if (status !== 200) return undefined;
+  const owner = body[kind.wrapper] as Owner;
+  const mediaId = mediaIdOf(kind, owner);
+  const approved = owner[`${kind.prefix}_approved`];
+  if (mediaId === undefined && typeof approved !== 'boolean') return undefined;
+  const listed = await operator.api({ method: 'GET', path: `${kind.list}?${kind.one}=${id}` });
+  return { kind, owner, mediaId, approved, reviewed: reviewedName(operator, listed.body, owner) };
+};
+
+const licenseFacts = async (operator: Operator, license: License): Promise<Html> => {
+  const { t } = operator;
+  const { kind, owner, mediaId, approved, reviewed } = license;
+  const state = typeof approved !== 'boolean' ? 'pending' : approved ? 'approved' : 'rejected';
+  return factsOf(t, [
+    ['ops.license.state', t(message(`ops.license.${state}`))],
+    ['ops.license.holder', await holderOf(operator, kind, owner)],
+    ['ops.license.reviewed_name', reviewed],
+    ['ops.license.id', mediaId],
+  ]);
+};
+
+const queryOf = ({ kind, owner }: License): string => `&kind=${kind.name}&id=${owner.id}`;
+
 const review = async (operator: Operator, kind: Kind, id: string): Promise<Html> => {
   const { t } = operator;
-  const answer = await operator.api({ method: 'GET', path: kind.path(id) });
-  const owner = answer.status === 200 ? (answer.body[kind.wrapper] as Owner) : undefined;
-  const mediaId = owner === undefined ? undefined : mediaIdOf(kind, owner);
-  const approved = owner?.[`${kind.prefix}_approved`];
-  // A gym may have been reviewed without a document.
-  if (owner === undefined || (mediaId === undefined && typeof approved !== 'boolean'))
-    return emptyList(t, 'ops.license.gone');
-  const listed = await operator.api({ method: 'GET', path: `${kind.list}?${kind.one}=${id}` });
-  const state = approved === null ? 'pending' : approved === true ? 'approved' : 'rejected';
-  const hidden = { kind: kind.name, id, media_id: mediaId ?? '' };
-  const query = `&kind=${kind.name}&id=${id}`;
+  const license = await readLicense(operator, kind, id);
+  if (license === undefined) return emptyList(t, 'ops.license.gone');
+  const { owner, mediaId } = license;
   return html`<section class="card"><h2>${title(operator, kind, owner)}</h2>
 <div class="grid">
 ${mediaId !== undefined && documentOf(operator, kind, owner, mediaId)}
 <div class="stack">
-${factsOf(t, [
-  ['ops.license.state', t(message(`ops.license.${state}`))],
-  ['ops.license.holder', await holderOf(operator, kind, owner)],
-  ['ops.license.reviewed_name', reviewedName(operator, listed.body, owner)],
-  ['ops.license.id', mediaId],
-])}
-${actionForm(operator, SLUG, { hidden, query, buttons: [['approve', message('ops.license.approve')]] })}
+${await licenseFacts(operator, license)}
 ${actionForm(operator, SLUG, {
-  hidden,
-  query,
-  text: {
-    name: 'reason',
-    label: message('ops.license.reason'),
-    apiName: `${kind.prefix}_rejection_reason`,
-  },
-  buttons: [['reject', message('ops.license.reject'), 'danger']],
+  hidden: { kind: kind.name, id, media_id: mediaId ?? '' },
+  query: queryOf(license),
+  buttons: [
+    ['approve', message('ops.license.approve')],
+    ['reject', message('ops.license.reject'), 'danger'],
+  ],
 })}
 <p><a href="${pathOf(operator, SLUG)}">${t(message('ops.license.all'))}</a></p>
 </div></div></section>`;
@@ -181,25 +201,74 @@ ${listOf(operator, { body, items, none: 'ops.license.none', label, turn })}</sec
 const kindIn = (operator: Operator, { kind: name }: Fields): Kind | undefined =>
   kindsFor(operator).find((kind) => kind.name === name);
 
-/** Of the document that was shown: another one that is there by now is not reviewed by mistake. */
-const decide = async (operator: Operator, fields: Fields, approved: boolean): Promise<ActionResult> => {
-  const kind = kindIn(operator, fields);
-  const id = idIn(fields.id);
-  const mediaId = fields.media_id === '' ? null : idIn(fields.media_id);
-  if (kind === undefined || id === undefined || mediaId === undefined) return gone(operator);
-  const { prefix } = kind;
-  const reason = fields.reason?.trim() ?? '';
-  if (!approved && reason === '') {
-    const errors = { [`${prefix}_rejection_reason`]: [operator.t(message('enter.reason'))] };
-    return { refused: { status: 422, headers: {}, body: { errors } } };
-  }
-  const body = {
-    [`${prefix}_approved`]: approved,
-    [`${prefix}_media_id`]: mediaId === null ? null : Number(mediaId),
-    ...(approved ? {} : { [`${prefix}_rejection_reason`]: reason }),
-  };
-  const answer = await operator.api({ method: 'PUT', path: kind.path(id), body });
-  return outcomeOf(answer, approved ? 'approved' : 'rejected', `&of=${kind.name}&owner=${id}`);
+const findLicense = async (operator: Operator, fields: Fields): Promise<License | undefined> => {
+  const [kind, id] = [kindIn(operator, fields), idIn(fields.id)];
+  return kind === undefined || id === undefined ? undefined : readLicense(operator, kind, id);
+};
+
+const doneText = (operator: Operator, { kind, owner }: License, isApproval: boolean): Message =>
+  message(isApproval ? 'ops.done.approved' : 'ops.done.license_rejected', {
+    name: title(operator, kind, owner),
+  });
+
+/** The document beside the buttons is another one by now, or the decision has been made. */
+const settledAs = (
+  operator: Operator,
+  license: License,
+  fields: Fields,
+  isApproval: boolean,
+): Confirmation['settled'] => {
+  const { kind, owner, mediaId, approved, reviewed } = license;
+  if ((fields.media_id ?? '') !== (mediaId ?? '')) return { text: message('licenses.replaced') };
+  const reason = owner[`${kind.prefix}_rejection_reason`];
+  const isSameReason = isApproval || reason === fields.reason?.trim();
+  if (approved !== isApproval || reviewed !== undefined || !isSameReason) return undefined;
+  const query = `&of=${kind.name}&owner=${owner.id}`;
+  const text = doneText(operator, license, isApproval);
+  return { text, result: { done: isApproval ? 'approved' : 'rejected', query } };
+};
+
+const licenseDecision = (name: 'approve' | 'reject'): Record<string, Action> => {
+  const isApproval = name === 'approve';
+  return decisionOf<License>(name, {
+    slug: SLUG,
+    find: findLicense,
+    missing: message('ops.license.gone'),
+    confirmation: async (operator, license, fields) => {
+      const { kind, owner, mediaId, approved } = license;
+      const holder = kind.titleOf(owner);
+      return {
+        title: message(`ops.license.${name}.title`, { name: holder }),
+        lead: message(`ops.license.${name}.lead`),
+        facts: await licenseFacts(operator, license),
+        repeated: ['kind', 'id', 'media_id'],
+        state: [kind.name, owner.id, holder, mediaId, String(approved)],
+        settled: settledAs(operator, license, fields, isApproval),
+        ...(isApproval
+          ? {}
+          : {
+              field: {
+                name: 'reason',
+                apiName: `${kind.prefix}_rejection_reason`,
+                label: message('ops.license.reason'),
+                missing: message('enter.reason'),
+              },
+            }),
+        button: { label: message(`ops.license.${name}`), isDestructive: !isApproval },
+        back: { query: queryOf(license), label: message('ops.back_to', { name: holder }) },
+      };
+    },
+    perform: async (operator, { kind, owner, mediaId }, fields) => {
+      const { prefix } = kind;
+      const body = {
+        [`${prefix}_approved`]: isApproval,
+        [`${prefix}_media_id`]: mediaId === undefined ? null : Number(mediaId),
+        ...(isApproval ? {} : { [`${prefix}_rejection_reason`]: fields.reason?.trim() }),
+      };
+      const answer = await operator.api({ method: 'PUT', path: kind.path(String(owner.id)), body });
+      return outcomeOf(answer, isApproval ? 'approved' : 'rejected', `&of=${kind.name}&owner=${owner.id}`);
+    },
+  });
 };
 
 export const licenses: Section = {
@@ -231,18 +300,11 @@ export const licenses: Section = {
         return { label: `ops.license.${pages}` as const, count };
       }),
     ),
-  actions: {
-    approve: (operator, fields) => decide(operator, fields, true),
-    reject: (operator, fields) => decide(operator, fields, false),
-  },
+  actions: { ...licenseDecision('approve'), ...licenseDecision('reject') },
   notice: async (operator, done) => {
     const { of, owner: id } = operator.query;
-    const kind = kindIn(operator, { kind: of });
-    if (kind === undefined || idIn(id) === undefined) return undefined;
-    const { status, body } = await operator.api({ method: 'GET', path: kind.path(String(id)) });
-    const owner = status === 200 ? (body[kind.wrapper] as Owner) : undefined;
-    if (owner?.[`${kind.prefix}_approved`] !== (done === 'approved')) return undefined;
-    const name = title(operator, kind, owner);
-    return message(done === 'approved' ? 'ops.done.approved' : 'ops.done.license_rejected', { name });
+    const license = await findLicense(operator, { kind: of, id });
+    const isApproval = done === 'approved';
+    return license?.approved === isApproval ? doneText(operator, license, isApproval) : undefined;
   },
 };

@@ -235,20 +235,24 @@ interface Gym {
 const activity = ({ t }: Operator, isActive: boolean): string =>
   t(message(isActive ? 'ops.member.shown' : 'ops.member.hidden'));
 
+const hasLicense = ({ gym_license_image: image, gym_license_approved: approved }: Gym): boolean =>
+  image != null || approved != null;
+
 const gymLicense = ({ t }: Operator, gym: Gym): string => {
-  const { gym_license_image: image, gym_license_approved: approved } = gym;
-  if (image == null && approved == null) return '';
+  const { gym_license_approved: approved } = gym;
+  if (!hasLicense(gym)) return '';
   return t(message(`ops.license.${approved == null ? 'pending' : approved ? 'approved' : 'rejected'}`));
 };
 
+const gymName = (operator: Operator, gym: Gym): Html | string => {
+  const { id, name } = gym;
+  const text = name ?? `#${id}`;
+  if (!hasLicense(gym) || !can(operator.caller, 'gyms.approve_license')) return text;
+  return html`<a href="${pathOf(operator, 'licenses', `&kind=gym&id=${id}`)}">${text}</a>`;
+};
+
 const gymColumns = (operator: Operator): readonly Column<Gym>[] => [
-  {
-    label: 'ops.member.name',
-    value: ({ id, name }) =>
-      can(operator.caller, 'gyms.approve_license')
-        ? html`<a href="${pathOf(operator, 'licenses', `&kind=gym&id=${id}`)}">${name ?? `#${id}`}</a>`
-        : (name ?? `#${id}`),
-  },
+  { label: 'ops.member.name', value: (gym) => gymName(operator, gym) },
   { label: 'ops.id', value: ({ id }) => String(id) },
   { label: 'ops.member.state', value: ({ is_active: isActive }) => activity(operator, isActive) },
   { label: 'ops.member.license', value: (gym) => gymLicense(operator, gym) },
@@ -457,8 +461,8 @@ const cardsOf = (operator: Operator, id: string, member: Member | undefined): Pr
         none: 'ops.member.sessions.none',
       }),
     ),
-    ...part('ops.member.history', may('audit.view'), () => historyOf(operator, id)),
     ...ofLive('ops.member.deletion', may('users.delete'), (live) => deletionOf(operator, live)),
+    ...part('ops.member.history', may('audit.view'), () => historyOf(operator, id)),
   ];
 };
 

@@ -12,6 +12,7 @@ import { memberLink, withMemberOfId } from '../members.ts';
 import {
   actionForm,
   type Column,
+  cursorIn,
   emptyList,
   factsOf,
   idIn,
@@ -59,26 +60,42 @@ const columnsOf = (operator: Operator): readonly Column<User>[] => [
   { label: 'ops.created', value: ({ created_at: at }) => time(operator, at) },
 ];
 
+interface ResultsMeta {
+  total?: number | null;
+  /** Null: the API has not counted the search, and it goes on by cursor. */
+  last_page?: number | null;
+  next_cursor?: string | null;
+}
+
 /** Its pages are turned by forms: what was searched must not be in an address. */
 const resultsOf = (operator: Operator, body: Record<string, unknown>, search: string): Html => {
   const { t } = operator;
-  const turn = (to: number, label: Message): Html => {
+  const turnTo = (name: 'page' | 'cursor', to: number | string, label: Message): Html => {
     const hidden = html`<input type="hidden" name="search" value="${search}">
-<input type="hidden" name="page" value="${to}">`;
-    return formOf(operator, pathOf(operator, SLUG), hidden, [['search', label]]);
+<input type="hidden" name="${name}" value="${to}">`;
+    return formOf(operator, pathOf(operator, SLUG), hidden, [['search', label, 'secondary']]);
   };
   const items = tableOf(t, columnsOf(operator), body.data as User[]);
-  const { total } = (body.meta ?? {}) as { total?: number };
-  return html`<section class="card">${total !== undefined && total > 0 && html`<p role="status">${t(message('ops.users.count', { count: total }))}</p>`}
+  const { total, last_page: last, next_cursor: next } = (body.meta ?? {}) as ResultsMeta;
+  if (last == null && next != null)
+    return html`<section class="card">${items}
+<p class="notice" role="status">${t(message('ops.users.unfinished'))}</p>
+${turnTo('cursor', next, message('ops.next'))}</section>`;
+  const turn = (to: number, label: Message): Html => turnTo('page', to, label);
+  return html`<section class="card">${total != null && total > 0 && html`<p role="status">${t(message('ops.users.count', { count: total }))}</p>`}
 ${listOf(operator, { body, items, none: 'ops.none', turn })}</section>`;
 };
 
 /** What is searched may be an e-mail or a phone number, which must not be in an address. */
-const searchForm = (operator: Operator, value?: string): Html => {
+const searchForm = (
+  operator: Operator,
+  { value, rank }: { value?: string; rank?: 'secondary' } = {},
+): Html => {
+  const button = ['search', message('ops.users.find')] as const;
   const label = message('ops.users.search');
   const search = { name: 'search', label, autocomplete: 'off', isText: true, value };
   return html`<section class="card">${formOf(operator, pathOf(operator, SLUG), inputOf(operator, search), [
-    ['search', message('ops.users.find')],
+    rank === undefined ? button : [...button, rank],
   ])}</section>`;
 };
 
@@ -97,13 +114,14 @@ ${boxes}</fieldset>`;
   ]);
 };
 
-const identityOf = (operator: Operator, user: User): Html =>
+/** `hasRoles`: false where a form shows them. */
+const identityOf = (operator: Operator, user: User, hasRoles = true): Html =>
   factsOf(operator.t, [
     ['ops.id', String(user.id)],
     ['ops.email', user.email],
     ['ops.phone', user.phone === undefined ? null : html`<span dir="ltr">${user.phone}</span>`],
     ['ops.created', time(operator, user.created_at)],
-    ['ops.roles', titlesOf(operator, user.roles ?? [])],
+    ['ops.roles', hasRoles ? titlesOf(operator, user.roles ?? []) : null],
     [
       'ops.deletion_at',
       user.deletion_scheduled_at == null ? null : time(operator, user.deletion_scheduled_at),
@@ -117,10 +135,11 @@ const detail = async (operator: Operator, id: string): Promise<Html> => {
   const user = answer.body.user as User;
   const mayChange = can(caller, 'users.update_any');
   const managesRoles = can(caller, 'roles.manage');
+  const mayChangeRoles = mayChange && managesRoles;
   const mayRemove = mayChange && (managesRoles || !isStaff(user)) && user.id !== caller.userId;
   return html`<section class="card"><h2>${memberLink(operator, user)}</h2>
-${identityOf(operator, user)}
-${mayChange && managesRoles && (await roleForm(operator, user))}
+${identityOf(operator, user, !mayChangeRoles)}
+${mayChangeRoles && (await roleForm(operator, user))}
 ${
   mayRemove &&
   actionForm(operator, SLUG, {
@@ -238,16 +257,20 @@ export const users: Section = {
   permissions: [['users.view_all']],
   show: async (operator) => {
     const id = idIn(operator.query.id);
-    return html`${searchForm(operator)}${id !== undefined && (await detail(operator, id))}`;
+    return id === undefined
+      ? searchForm(operator)
+      : html`${searchForm(operator, { rank: 'secondary' })}${await detail(operator, id)}`;
   },
   actions: {
     search: async (operator, fields) => {
       const { search = '' } = fields;
-      const path = `/users?${new URLSearchParams({ search, per_page: '30', page: pageIn(fields) })}`;
+      const cursor = cursorIn(fields);
+      const position: Record<string, string> = cursor === undefined ? { page: pageIn(fields) } : { cursor };
+      const path = `/users?${new URLSearchParams({ search, per_page: '30', ...position })}`;
       const answer = await operator.api({ method: 'GET', path });
       if (answer.status !== 200) return { refused: answer };
       const body = await withMemberOfId(operator, answer.body, search);
-      return { shown: html`${searchForm(operator, search)}${resultsOf(operator, body, search)}` };
+      return { shown: html`${searchForm(operator, { value: search })}${resultsOf(operator, body, search)}` };
     },
     ...saveRoles,
     ...removeSecondFactor,

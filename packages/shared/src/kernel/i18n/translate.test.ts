@@ -4,7 +4,15 @@ import { message } from '../error.ts';
 import { type Catalogue, type MessageKey, type MessageParams, PARAMETERS } from './catalogue.ts';
 import { catalogue as en } from './catalogues/en.ts';
 import { negotiateLocale } from './negotiate.ts';
-import { CATALOGUES, formatInstant, formatList, LOCALES, translate, translator } from './translate.ts';
+import {
+  CATALOGUES,
+  formatInstant,
+  formatList,
+  formatRecentTime,
+  LOCALES,
+  translate,
+  translator,
+} from './translate.ts';
 
 const keys = Object.keys(en) as (keyof Catalogue)[];
 const plurals = keys.filter((key) => key.endsWith('_other')).map((key) => key.replace(/_other$/, ''));
@@ -219,4 +227,14 @@ describe('the language of an answer', () => {
   ])('a malformed header still selects a supported language', (header) => {
     expect(LOCALES).toContain(negotiateLocale(header));
   });
+});
+
+test.each([
+  ['en', '2026-01-14T23:30:00Z', 'yesterday 23:30'],
+  ['en', '2026-01-15T00:00:00Z', 'today 00:00'],
+  // 20:30 UTC is midnight in Tehran.
+  ['fa', '2026-01-14T20:29:00Z', 'دیروز ۲۳:۵۹'],
+  ['fa', '2026-01-14T20:30:00Z', 'امروز ۰۰:۰۰'],
+])('in %s a recent time has the day of the time zone of its language', (locale, instant, text) => {
+  expect(formatRecentTime(locale, new Date(instant), new Date('2026-01-15T10:00:00Z'))).toBe(text);
 });

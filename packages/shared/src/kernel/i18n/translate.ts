@@ -81,6 +81,15 @@ export const formatRecord = (locale: Locale, id: number): string => formats(loca
 /** The time of day in the time zone of the language: `00:00` in English, `۰۳:۳۰` in Persian. */
 export const formatTime = (locale: Locale, instant: Date): string => formats(locale).time.format(instant);
 
+/** {@link formatTime} of today or yesterday, with the word for the day: `yesterday 05:30`. */
+export const formatRecentTime = (locale: Locale, instant: Date, now: Date): string => {
+  const { date } = formats(locale);
+  const isToday = date.format(instant) === date.format(now);
+  return translate(locale, isToday ? 'language.today' : 'language.yesterday', {
+    time: formatTime(locale, instant),
+  });
+};
+
 /** `January 15, 2026 at 00:00 UTC` in English, `۲۵ دی ۱۴۰۴ ساعت ۰۳:۳۰ به وقت تهران` in Persian. */
 export const formatInstant = (locale: Locale, instant: Date): string => {
   const { date, time } = formats(locale);

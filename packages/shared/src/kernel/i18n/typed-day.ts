@@ -16,7 +16,8 @@ const LATEST_S = Date.UTC(2200, 0, 1) / SECOND_MS;
 const DAY = /^(\d{4})([-/])(\d{1,2})\2(\d{1,2})$/;
 const DIGIT = /[\u06f0-\u06f9\u0660-\u0669]/g;
 
-const latinDigits = (text: string): string =>
+/** What is typed in Persian or Arabic digits is read as in Latin ones. */
+export const latinDigits = (text: string): string =>
   text.replace(DIGIT, (digit) => String((digit.codePointAt(0) ?? 0) % 16));
 
 /** Year, month and day of an instant as one number that grows with time. */

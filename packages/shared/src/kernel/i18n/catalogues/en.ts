@@ -8,6 +8,8 @@ export const catalogue = {
   /** The zone that `language.instant` names. */
   'language.time_zone': 'UTC',
   'language.instant': '{date} at {time} UTC',
+  'language.today': 'today {time}',
+  'language.yesterday': 'yesterday {time}',
 
   'error.bad_request': 'The request could not be understood.',
   'error.malformed_json': 'The request body is not valid JSON.',
@@ -301,6 +303,8 @@ export const catalogue = {
   'ops.second_factor.on': 'Two-factor authentication is on.',
   'ops.second_factor.codes':
     'Your recovery codes were shown only once. If you have not saved them, set up two-factor authentication again. Your app then needs a new key, and you get new recovery codes. The old ones stop working.',
+  'ops.second_factor.off':
+    'Your previous two-factor authentication is off. Its codes and recovery codes no longer work. Set up a new one now.',
   'ops.second_factor.replace': 'Set it up again',
   'ops.second_factor.back': 'Back to operations',
   'ops.signed_in': 'Signed in as {username}',
@@ -328,6 +332,7 @@ export const catalogue = {
   'ops.chart.withdrawals': 'Withdrawals by hour',
   'ops.chart.paid': 'paid',
   'ops.chart.not_paid': 'not paid',
+  'ops.chart.now': 'now',
   'ops.chart.most_one': 'Busiest hour: {count} payment',
   'ops.chart.most_other': 'Busiest hour: {count} payments',
   'ops.overview': 'Services',
@@ -389,6 +394,10 @@ export const catalogue = {
   'ops.note': 'Note (for operators only)',
   'ops.deposit': 'Deposit {id}',
   'ops.credit': 'Add {amount} Tooman to the balance',
+  'ops.credit.difference': 'Difference',
+  'ops.credit.balance': 'Balance after',
+  'ops.credit.more': '{amount} Tooman more than was charged',
+  'ops.credit.less': '{amount} Tooman less than was charged',
   'ops.credited.title': 'Add disputed deposit {id} to the balance?',
   'ops.credited.lead':
     'The member can spend this amount, whatever the bank has charged. You cannot undo this, and the member is notified.',
@@ -431,6 +440,11 @@ export const catalogue = {
   'ops.license.rejected': 'rejected',
   'ops.license.id': 'Document ID',
   'ops.license.approve': 'Approve the license',
+  'ops.license.approve.title': 'Approve the license of {name}?',
+  'ops.license.approve.lead': 'The license holder is notified. You can change the decision later.',
+  'ops.license.reject.title': 'Reject the license of {name}?',
+  'ops.license.reject.lead':
+    'The license holder is notified of the reason. You can change the decision later.',
   'ops.license.reject': 'Reject the license',
   'ops.license.reason': 'Reason for the rejection (shown to the license holder)',
   'ops.license.all': 'All licenses to review',
@@ -442,6 +456,7 @@ export const catalogue = {
   'ops.users.find': 'Search',
   'ops.users.count_one': '{count} account found',
   'ops.users.count_other': '{count} accounts found',
+  'ops.users.unfinished': 'The search is not finished. The next page may have more accounts.',
   'ops.id': 'ID',
   'ops.email': 'Email',
   'ops.phone': 'Phone',
@@ -609,6 +624,7 @@ export const catalogue = {
   'ops.audit.from': 'From day (UTC), such as 2026-11-27',
   'ops.audit.to': 'To day (UTC), such as 2026-11-27',
   'ops.audit.no_member': 'There is no account with this username. You can also enter its ID.',
+  'ops.audit.many_members': 'Too many usernames contain this text. Enter the ID of the account.',
   'ops.audit.no_id': 'Enter the ID of the subject.',
   'ops.audit.no_day': 'Enter a day as year-month-day, such as 2026-11-27.',
   'ops.audit.csv': 'Download as CSV',
