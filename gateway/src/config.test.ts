@@ -12,7 +12,7 @@ const production = {
 };
 
 describe('readConfig', () => {
-  test('every variable except the keys has a default', () => {
+  test('every variable except the key directories has a default', () => {
     expect(readConfig(needed)).toMatchObject({
       HTTP_PORT: 8080,
       OPERATIONS_PORT: 8081,
@@ -48,7 +48,7 @@ describe('readConfig', () => {
     ['CORS_ORIGINS', 'https://app.example.com/path'],
     ['CORS_ORIGINS', 'https://a.example.com,*'],
     ['CORS_ORIGINS', 'https://*.fitness.example'],
-  ])('the error names a wrong %s', (name, value) => {
+  ])('the error names an invalid %s', (name, value) => {
     expect(() => readConfig({ ...needed, [name]: value })).toThrow(name);
   });
 
@@ -63,7 +63,7 @@ describe('readConfig', () => {
     );
   });
 
-  test('origins are separated by commas', () => {
+  test('CORS_ORIGINS is `*` or origins separated by commas', () => {
     const { CORS_ORIGINS } = readConfig({
       ...needed,
       CORS_ORIGINS: 'https://a.example.com, http://localhost:3000/',
@@ -87,7 +87,7 @@ describe('readConfig', () => {
     expect(readConfig(production).SEED_DEMO).toBe(false);
   });
 
-  test('every origin, and those that have no TLS, are refused in production', () => {
+  test('in production, CORS_ORIGINS is neither `*` nor an origin without TLS', () => {
     for (const origins of ['*', 'http://app.fitness.example', 'https://app.example.com']) {
       expect(() => readConfig({ ...production, CORS_ORIGINS: origins })).toThrow('CORS_ORIGINS: ');
     }

@@ -41,33 +41,33 @@ const schema = z.object({
   CONTENT_HTTP_URL: httpReplicas.default(['http://127.0.0.1:8104']),
   MEDIA_HTTP_URL: httpReplicas.default(['http://127.0.0.1:8105']),
   STORE_BILLING_HTTP_URL: httpReplicas.default(['http://127.0.0.1:8106']),
-  /** Limit for the headers of a service's answer, and for each pause in its body. */
+  /** Time limit for the headers of a service's answer, and for each pause in its body. */
   UPSTREAM_TIMEOUT_MS: z.coerce.number().int().min(100).max(600_000).default(30_000),
-  /** Requests that are answered at one time; 503 past it. A quarter of it is the share of one service, and of downloads. */
+  /** Limit for concurrent requests; 503 above it. Each service may use a quarter of it, and so may downloads. */
   OPEN_REQUESTS_LIMIT: z.coerce.number().int().min(8).max(1_000_000).default(4_096),
-  /** Uploads of files among them. */
+  /** Limit for concurrent uploads. They are included in OPEN_REQUESTS_LIMIT. */
   OPEN_UPLOADS_LIMIT: z.coerce.number().int().min(1).max(100_000).default(256),
-  /** Time for a whole body to arrive, except the upload of a file; 408 past it. */
+  /** Time limit for receiving a whole body, uploads excluded; 408 after it. */
   BODY_TIMEOUT_MS: z.coerce.number().int().min(100).max(300_000).default(10_000),
-  /** Time without a byte after which an upload is 408. */
+  /** Time limit for a pause in an upload; 408 after it. */
   UPLOAD_IDLE_TIMEOUT_MS: z.coerce.number().int().min(100).max(120_000).default(20_000),
-  /** Number of trusted proxies in front; the client's address is read that far from the end of X-Forwarded-For. */
+  /** Number of trusted proxies in front. The client's address is read that far from the end of X-Forwarded-For. */
   TRUST_PROXY: z.coerce.number().int().min(0).max(10).default(0),
   /** Origins of pages that may call the API, separated by commas. Default: none, and any with SEED_DEMO. */
   CORS_ORIGINS: publicUrl(z.union([z.literal('*'), origins]).optional(), { allowsLocal: true }),
-  /** Where to report a vulnerability; without it there is no security.txt. */
+  /** Where to report a vulnerability. Default: none, and no security.txt is published. */
   SECURITY_CONTACT: z
     .string()
     .regex(/^(?:mailto:\S+@\S+|https:\/\/\S+)$/, 'must be mailto:… or https://…')
     .optional(),
-  /** Names of the app and its developer as app stores show them, for `/account-deletion`. Required in production. */
+  /** Names of the app and its developer in app stores, for `/account-deletion`. Required in production. */
   APP_NAME: appText.default(DEMO_APP.name),
   APP_DEVELOPER: appText.default(DEMO_APP.developer),
-  /** The value of identity, which `/account-deletion` states. */
+  /** Must equal the value of identity. `/account-deletion` shows it. */
   DELETION_GRACE_DAYS: z.coerce.number().positive().max(3_650).default(14),
-  /** Default: no limit. */
+  /** Limit for the requests of a client address. Default: none. */
   ADDRESS_LIMIT_PER_MINUTE: seconds.optional(),
-  /** Tells which tokens were revoked, and counts the address limit for all replicas. */
+  /** Holds the credential epochs, which show revoked tokens, and the counters of the address limit. */
   REDIS_URL: redisUrl,
   EVENTS_NAMESPACE: z
     .string()
@@ -75,7 +75,7 @@ const schema = z.object({
     .default('fitness'),
   /** The account that identity creates at start; the seed uses it to appoint the demo operator. */
   FIRST_ADMINISTRATOR_USERNAME: z.string().default('administrator'),
-  /** Default: that of the demo accounts. */
+  /** Default: the password of the demo accounts. */
   FIRST_ADMINISTRATOR_PASSWORD: z.string().optional(),
 });
 

@@ -1,4 +1,4 @@
-/** What the routes of the gateway are built from: clients of the services and platform services. */
+/** The dependencies of the gateway's routes: clients of the services, and platform services. */
 import { DEMO_ACCOUNTS } from '@fitness/demo/people.ts';
 import type { IdentityDefinition } from '@fitness/proto/gen/fitness/identity/v1/Identity.ts';
 import { createGrpcClient, type GrpcClient } from '@fitness/shared/grpc/client.ts';
@@ -31,19 +31,19 @@ import { createReplicas } from './request/replicas.ts';
 import type { Service } from './request/routes.ts';
 
 const READ_TIMEOUT_MS = 60_000;
-/** How often a page of `/ops` looks for what has changed. */
+/** Interval at which a page of `/ops` checks for changes. */
 const LIVE_POLL_MS = 5_000;
 const CONNECT_TIMEOUT_MS = 3_000;
 /**
- * Lifetime of an idle connection to a service; less than `DRAIN_MS` in Kubernetes: while a service stops, the gateway has closed every
- * connection by the time that the service does, so that no request meets its end.
+ * Lifetime of an idle connection to a service; less than `DRAIN_MS` in Kubernetes. When a service stops, the gateway has closed its
+ * idle connections before the service does, and no request is sent on a closing connection.
  */
 const KEEP_ALIVE_MS = 4_000;
-/** Of the tools of `/mcp`: one request may call many. */
+/** Limit for the connections of `/mcp` tools: one request may call many tools. */
 const TOOL_CONNECTIONS_PER_SERVICE = 64;
-/** Of all bodies that are arriving, except files. */
+/** Limit for all request bodies being received, uploads excluded. */
 const ARRIVING_BYTES = 64 * 1024 * 1024;
-/** Of the time that the gateway waits for a service; the rest is for the end of a commit and the way back. */
+/** The part of the upstream timeout that a service may use. The rest is for a commit in progress and the network. */
 const SERVICE_SHARE = 0.8;
 export const NAME = 'gateway';
 
@@ -54,23 +54,23 @@ export interface GatewayOverrides extends Overrides {
 }
 
 /**
- * Connections to the services. Each kind has its own, without a limit of their number, because the limits on open
- * requests are the limits on connections: a request never waits for the connection of a slow client.
+ * Connections to the services, separate for each kind of traffic, so that no request waits for a slow client's connection.
+ * The number of connections is limited by the limits on open requests.
  */
 interface Agents {
   ordinary: Dispatcher;
   uploads: Dispatcher;
   downloads: Dispatcher;
   tools: Dispatcher;
-  /** What the gateway itself asks: health, descriptions of routes. */
+  /** The gateway's own requests: health, and descriptions of routes. */
   internal: Dispatcher;
 }
 
-/** What `/account-deletion` tells of the app. */
+/** The app as `/account-deletion` shows it. */
 export interface App {
   name: string;
   developer: string;
-  /** From the confirmation of a deletion to the erasure. */
+  /** Days between the confirmation of a deletion and the erasure. */
   graceDays: number;
 }
 
@@ -80,34 +80,34 @@ export interface Dependencies {
   app: App;
   /** The page of the emulated providers. Undefined without the demo data. */
   sandboxUrl: string | undefined;
-  /** The origin of each service at the agents, which know the addresses of its replicas. */
+  /** The origin of each service. The agents resolve it to the addresses of the replicas. */
   urls: Record<Service, string>;
   agents: Agents;
   openRequests: OpenRequests;
-  /** Time without a byte after which an upload is refused. */
+  /** Time limit for a pause in an upload. */
   uploadIdleMs: number;
-  /** Time for a client to read an answer that is no file. */
+  /** Time limit for a client to read an answer, downloads excluded. */
   readTimeoutMs: number;
-  /** How often a page of `/ops` looks for what has changed. */
+  /** Interval at which a page of `/ops` checks for changes. */
   livePollMs: number;
   identity: GrpcClient<IdentityDefinition>;
-  /** Throws 401 for a token that is not valid, and 503 when identity does not answer. */
+  /** The user of a token. Throws 401 for an invalid token, and 503 if identity does not answer. */
   callerOf: (token: string) => Promise<UserCaller>;
   authenticate: Authenticate;
   signer: CallerSigner;
-  /** Undefined where mutual TLS is not configured. */
+  /** Undefined if mutual TLS is not configured. */
   tls: ProcessTls | undefined;
-  /** How long a service may take for an answer: less than the gateway waits, so that it answers before that. */
+  /** Time limit that a service receives for its answer: less than the upstream timeout, so that it can still answer. */
   serviceTimeoutMs: number;
   /** Number of trusted proxies in front of the gateway. */
   trustedProxies: number;
   corsOrigins: CorsOrigins;
-  /** A `mailto:` or `https:` URL. Undefined when it is not configured. */
+  /** A `mailto:` or `https:` URL. Undefined if it is not configured. */
   securityContact: string | undefined;
-  /** Undefined when it is not configured. */
+  /** Undefined if it is not configured. */
   addressLimit: AddressLimit | undefined;
   readOpenapi: ReadOpenapi;
-  /** None without the demo data. */
+  /** Empty without the demo data. */
   demoAccounts: readonly DemoAccount[];
   health: Health;
   metrics: Metrics;
@@ -185,7 +185,7 @@ export const createDependencies = async (
   };
 };
 
-/** Connections are opened when they are used. */
+/** Connections are opened at their first use. */
 const connectServices = (
   config: GatewayConfig,
   { signer, tls, metrics, cleanup }: Pick<Dependencies, 'signer' | 'tls' | 'metrics'> & { cleanup: Cleanup },
@@ -258,9 +258,9 @@ const createAgents = (
   };
 };
 
-/** A Redis that does not answer delays a request by this at most. */
+/** The longest delay of a request by a Redis that does not answer. */
 const EPOCH_TIMEOUT_MS = 200;
-/** After that the connection is replaced: behind a network that drops packets it would stay open. */
+/** A silent connection is replaced after this time. In a network that drops packets it would stay open otherwise. */
 const EPOCH_SOCKET_TIMEOUT_MS = 2_000;
 
 const createCallerOf = async (
@@ -292,11 +292,11 @@ const createCallerOf = async (
     epochs: createCredentialEpochs({ redis, namespace: config.EVENTS_NAMESPACE, random }),
     counter: metrics.counter({
       name: 'credential_cache_total',
-      help: 'Tokens by outcome: hit (identity was not asked), miss, unavailable (no epoch in Redis), mismatch (identity uses another Redis or namespace)',
+      help: 'Tokens by outcome: hit (identity was not called), miss, unavailable (no epoch in Redis), mismatch (identity uses another Redis or namespace)',
       labels: { outcome: ['hit', 'miss', 'unavailable', 'mismatch'] },
     }),
     log,
-    // A record ends with its token, by the clock of the process.
+    // A record expires with its token, which the clock of the process determines.
     monotonicMs: () => performance.now() + processClock.advancedWithin(Number.POSITIVE_INFINITY),
   });
 };

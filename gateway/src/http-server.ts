@@ -23,7 +23,7 @@ import { addOauthMetadata } from './request/oauth-metadata.ts';
 import { limitReading, shareOf } from './request/open-requests.ts';
 import { addProxy, CHALLENGE } from './request/proxy.ts';
 
-/** Not listening yet. */
+/** The server for clients, not yet listening. */
 export const createHttpServer = async (
   dependencies: Dependencies,
   connections: { closeGraceMs: number },
@@ -44,7 +44,7 @@ export const createHttpServer = async (
   addChallenge(app);
   addOwnRoutes(app, dependencies);
   addDocs(app, { demoAccounts, nonce: () => random.bytes(16).toString('base64') });
-  // For its own pages and for those of the authorization server.
+  // The assets of the gateway's pages and of the authorization server's.
   addPageAssets(app);
   addOauthMetadata(app, baseUrl);
   addSecurityTxt(app, dependencies);
@@ -56,7 +56,7 @@ export const createHttpServer = async (
   return app;
 };
 
-/** On the operations port. Not listening yet. */
+/** The server for the operations port, not yet listening. */
 export const createOperationsServer = (dependencies: Dependencies): FastifyInstance => {
   const app = createBaseServer(baseOptions(dependencies));
   addMetricsRoute(app, dependencies.metrics);
@@ -72,7 +72,7 @@ const baseOptions = ({ health, metrics, log, random }: Dependencies): BaseServer
   uuid: () => random.uuid(),
 });
 
-/** The origin at which this process reaches its own server, also when it listens on every address. */
+/** The origin at which this process reaches its own server, even if it listens on every address. */
 export const ownUrlOf = (app: FastifyInstance): string => {
   const { address, port } = app.server.address() as AddressInfo;
   const host = ['0.0.0.0', '::'].includes(address) ? '127.0.0.1' : address;
@@ -81,7 +81,7 @@ export const ownUrlOf = (app: FastifyInstance): string => {
 
 const HSTS_MAX_AGE_S = 31_536_000;
 
-/** A browser uses TLS only, from its first answer on (RFC 6797). A proxy ends the TLS, so that the public origin tells. */
+/** Tells browsers to use only TLS (RFC 6797). A proxy terminates TLS, so the public origin decides. */
 const requireTls = (app: FastifyInstance, baseUrl: string): void => {
   if (!baseUrl.startsWith('https:')) return;
   app.addHook('onRequest', (_request, reply, done) => {
@@ -90,7 +90,7 @@ const requireTls = (app: FastifyInstance, baseUrl: string): void => {
   });
 };
 
-/** Probes are answered in any case: a gateway that is full must not be restarted. */
+/** Probes are always answered: an overloaded gateway must not be restarted. */
 const limitOpenRequests = (
   app: FastifyInstance,
   { openRequests, readTimeoutMs }: Pick<Dependencies, 'openRequests' | 'readTimeoutMs'>,
@@ -108,7 +108,7 @@ const limitOpenRequests = (
   });
 };
 
-/** Of what the gateway answers itself; forwarded answers do not pass through this hook. */
+/** Adds the challenge to the gateway's own 401 answers. Forwarded answers do not pass through this hook. */
 const addChallenge = (app: FastifyInstance): void => {
   app.addHook('onSend', (_request, reply, _payload, done) => {
     if (reply.statusCode === 401 && !reply.hasHeader('www-authenticate')) {
@@ -127,7 +127,7 @@ const addOwnRoutes = (app: FastifyInstance, { readOpenapi }: Pick<Dependencies, 
     if (addEtag(PUBLIC, etagIn(coding, etag), request, reply)) return reply.code(304).send();
     return send(coding, reply.type('application/json; charset=utf-8'));
   });
-  // Without this route the proxy would take the other methods: the path is below the API's prefix.
+  // Without this route the proxy would handle the other methods, because the path is below the API's prefix.
   app.route({
     method: ['POST', 'PUT', 'PATCH', 'DELETE'],
     url: OPENAPI_PATH,

@@ -13,7 +13,7 @@ import { areReady, isReady } from './health/services-health.ts';
 import { createHttpServer, createOperationsServer, ownUrlOf } from './http-server.ts';
 
 interface RunningGateway extends RunningService {
-  /** Where metrics and the health of all services are: `http://host:port`. */
+  /** Origin of the metrics and the health of all services: `http://host:port`. */
   operationsUrl: string;
 }
 

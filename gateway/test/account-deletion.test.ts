@@ -1,4 +1,4 @@
-/** `/account-deletion` as a browser without scripts uses it, with stubs of the services. */
+/** `/account-deletion` in a browser without scripts, with stubs of the services. */
 
 import { once } from 'node:events';
 import { connect } from 'node:net';
@@ -25,7 +25,7 @@ afterAll(() => gateway.close());
 type Reply = { status: number; body?: unknown; headers?: Record<string, string> };
 /** Answers of identity by method and path. */
 let replies: Map<string, Reply>;
-/** What identity was asked about sessions. */
+/** Bodies of the requests to identity that limit a session. */
 let limits: unknown[];
 
 beforeEach(() => {
@@ -53,7 +53,7 @@ beforeEach(() => {
 });
 
 const browse = (): Browser => createBrowser(gateway.url);
-/** The stubs answer at another origin than the public one. */
+/** Follows only the path of a redirect, because the stubs do not listen at the public origin. */
 const follow = (browser: Browser, page: BrowserPage): Promise<BrowserPage> => {
   if (page.location === undefined) throw new Error(`no redirect: ${page.status} ${page.html}`);
   return browser.get(page.location.pathname + page.location.search);
@@ -62,22 +62,22 @@ const signIn = async (browser: Browser): Promise<BrowserPage> => {
   const page = await browser.get(PATH);
   return follow(browser, await browser.submit(page, 'login', { login: 'sara', password: 'secret-password' }));
 };
-/** Another visitor, who has a cookie too. */
+/** Another visitor with a cookie. */
 const withGuest = async (): Promise<Browser> => {
   const browser = browse();
   await browser.get(PATH);
   return browser;
 };
 const bodyOf = (path: string): unknown => {
-  const found = gateway.upstreams.identity.received.findLast(({ url }) => url === path);
-  return found === undefined ? undefined : JSON.parse(found.body.toString() || 'null');
+  const request = gateway.upstreams.identity.received.findLast(({ url }) => url === path);
+  return request === undefined ? undefined : JSON.parse(request.body.toString() || 'null');
 };
 
 describe('the first page', () => {
   test.each([
     ['en', '12.5 days after'],
     ['fa', '۱۲٫۵ روز پس از'],
-  ])('names the app, its developer and the days of the configuration (%s)', async (lang, days) => {
+  ])('the first page names the configured app, its developer and the days (%s)', async (lang, days) => {
     const named = await startHarness({
       APP_NAME: 'Fit & <Strong>',
       APP_DEVELOPER: 'شرکت تندرستی',
@@ -93,7 +93,7 @@ describe('the first page', () => {
     }
   });
 
-  test('says what is deleted, what is kept, and for how long', async () => {
+  test('the first page says what is deleted, what is kept, and for how long', async () => {
     const { html } = await browse().get(`${PATH}?lang=en`);
     expect(html).toContain('14 days after');
     expect(html).toMatch(/we delete your profile/);
@@ -103,7 +103,7 @@ describe('the first page', () => {
 });
 
 describe('the cookie', () => {
-  test('is for this path, short, and out of reach of scripts, other sites and plain HTTP', async () => {
+  test('the cookie is short-lived, for one path, and hidden from scripts, other sites and plain HTTP', async () => {
     const { headers } = await browse().get(PATH);
     const cookie = headers.get('set-cookie') ?? '';
     expect(cookie).toMatch(/^account_deletion=guest\.[\w-]{32}; Max-Age=900; /);
@@ -112,7 +112,7 @@ describe('the cookie', () => {
     }
   });
 
-  test('is another one after the log-in: a secret that was planted before is worth nothing', async () => {
+  test('signing in replaces the cookie, so a cookie planted before is worthless', async () => {
     const browser = browse();
     await browser.get(PATH);
     const before = [...browser.cookies.values()][0]?.value;
@@ -123,7 +123,7 @@ describe('the cookie', () => {
   });
 
   test.each(['nonsense', 'user.', 'user.a b', `admin.${MEMBER_TOKEN}`, `user.${'a'.repeat(600)}`])(
-    '%s is no visit',
+    'the cookie value %s is not accepted',
     async (value) => {
       const page = await browse().get(PATH, { cookie: `account_deletion=${value}` });
       expect([page.status, formOf(page.html).buttons]).toEqual([200, ['login']]);
@@ -132,8 +132,8 @@ describe('the cookie', () => {
   );
 });
 
-describe('a page', () => {
-  test('allows no scripts and no frames, and is not stored', async () => {
+describe('every page', () => {
+  test('a page allows no scripts and no frames, and is not stored', async () => {
     const { status, headers, html } = await browse().get(PATH);
     expect(status).toBe(200);
     expect(headers.get('content-security-policy')).toMatch(/^default-src 'none'; .*form-action 'self'; /);
@@ -144,7 +144,7 @@ describe('a page', () => {
     expect(html).not.toMatch(/<script|<style| style=/);
   });
 
-  test('is in the language of its link, else of the browser, and so are the answers of the API', async () => {
+  test('a page and its API errors are in the language of the link, or else of the browser', async () => {
     const browser = browse();
     expect((await browser.get(PATH, { 'accept-language': 'fa' })).html).toContain('lang="fa" dir="rtl"');
     const page = await browser.get(`${PATH}?lang=fa`, { 'accept-language': 'en' });
@@ -154,7 +154,7 @@ describe('a page', () => {
     expect(received?.headers['accept-language']).toBe('fa');
   });
 
-  test('escapes what people type and what the API says', async () => {
+  test('a page escapes user input and the texts of the API', async () => {
     const markup = '"><script>alert(1)</script>';
     replies.set('POST /api/v1/auth/login', { status: 422, body: { errors: { login: [markup] } } });
     const browser = browse();
@@ -163,7 +163,7 @@ describe('a page', () => {
     expect(html).toContain('&quot;&gt;&lt;script&gt;');
   });
 
-  test('other methods are 405', async () => {
+  test('a method other than GET and POST is 405', async () => {
     for (const method of ['PUT', 'PATCH', 'DELETE']) {
       const answer = await fetch(`${gateway.url}${PATH}`, { method });
       expect([method, answer.status, answer.headers.get('allow')]).toEqual([method, 405, 'GET, POST']);
@@ -172,32 +172,35 @@ describe('a page', () => {
 });
 
 describe('a form of more than 16 KiB', () => {
-  test.each([PATH, '/ops'])('is 413 at %s, by its declared length or while it arrives', async (path) => {
-    const { headers } = await fetch(`${gateway.url}${path}`);
-    const cookie = headers.get('set-cookie')?.split(';')[0] ?? '';
-    const post = (body: Buffer, more: Record<string, string> = {}) =>
-      rawRequest(gateway.url, path, {
-        method: 'POST',
-        headers: { cookie, 'content-type': FORM, ...more },
-        body,
-      });
-    // It is read, and has no token.
-    expect((await post(Buffer.alloc(16 * 1024, 'a&'))).status).toBe(403);
-    for (const more of [{}, { 'transfer-encoding': 'chunked' }]) {
-      const refused = await post(Buffer.alloc(16 * 1024 + 1, 'a&'), more);
-      expect([refused.status, refused.headers['content-type']]).toEqual([413, 'text/html; charset=utf-8']);
-    }
-    expect((await post(Buffer.alloc(900 * 1024, 'a&'))).status).toBe(413);
-    expect(allReceived(gateway)).toEqual([]);
-  });
+  test.each([PATH, '/ops'])(
+    'a form of more than 16 KiB is 413 at %s, by its declared length or while it arrives',
+    async (path) => {
+      const { headers } = await fetch(`${gateway.url}${path}`);
+      const cookie = headers.get('set-cookie')?.split(';')[0] ?? '';
+      const post = (body: Buffer, more: Record<string, string> = {}) =>
+        rawRequest(gateway.url, path, {
+          method: 'POST',
+          headers: { cookie, 'content-type': FORM, ...more },
+          body,
+        });
+      // This form is within the limit, and is refused only because it has no token.
+      expect((await post(Buffer.alloc(16 * 1024, 'a&'))).status).toBe(403);
+      for (const more of [{}, { 'transfer-encoding': 'chunked' }]) {
+        const refused = await post(Buffer.alloc(16 * 1024 + 1, 'a&'), more);
+        expect([refused.status, refused.headers['content-type']]).toEqual([413, 'text/html; charset=utf-8']);
+      }
+      expect((await post(Buffer.alloc(900 * 1024, 'a&'))).status).toBe(413);
+      expect(allReceived(gateway)).toEqual([]);
+    },
+  );
 });
 
-describe('a forged form is 403 and reaches no service', () => {
+describe('a forged form', () => {
   test.each([
-    ['without the token', {}, {}],
+    ['without a token', {}, {}],
     ['with a wrong token', { csrf: 'x'.repeat(43) }, {}],
-    ['with a token in other letters', { csrf: 'é'.repeat(43) }, {}],
-  ])('%s', async (_name, fields, headers) => {
+    ['with a token of non-ASCII letters', { csrf: 'é'.repeat(43) }, {}],
+  ])('a form %s is 403 and reaches no service', async (_name, fields, headers) => {
     const browser = browse();
     await browser.get(PATH);
     const forged = { action: 'login', login: 'sara', password: 'x', ...fields };
@@ -207,10 +210,10 @@ describe('a forged form is 403 and reaches no service', () => {
   });
 
   test.each([
-    ['of another origin', { origin: 'https://evil.example' }],
-    ['of another site', { 'sec-fetch-site': 'cross-site' }],
-    ['of a sibling domain', { 'sec-fetch-site': 'same-site' }],
-  ])('%s, even with the right token', async (_name, headers) => {
+    ['from another origin', { origin: 'https://evil.example' }],
+    ['from another site', { 'sec-fetch-site': 'cross-site' }],
+    ['from a sibling domain', { 'sec-fetch-site': 'same-site' }],
+  ])('a form %s is 403, even with the right token', async (_name, headers) => {
     const browser = browse();
     await signIn(browser);
     const page = await browser.get(PATH);
@@ -221,7 +224,7 @@ describe('a forged form is 403 and reaches no service', () => {
     expect(allReceived(gateway)).toHaveLength(before);
   });
 
-  /** The status of the answer to a form of which only the head is sent. */
+  /** The status line of the answer to a form whose body is not sent. */
   const statusBeforeBody = async (path: string, headers: string[]): Promise<string> => {
     const { hostname, port, host } = new URL(gateway.url);
     const socket = connect(Number(port), hostname);
@@ -232,16 +235,19 @@ describe('a forged form is 403 and reaches no service', () => {
     return String(chunk).slice(0, 'HTTP/1.1 403'.length);
   };
 
-  test.each([PATH, '/ops'])('of %s before it is read, by its origin and by its cookie', async (path) => {
-    const cookie = (await fetch(`${gateway.url}${path}`)).headers.get('set-cookie')?.split(';')[0];
-    const own = `cookie: ${cookie}`;
-    expect(await statusBeforeBody(path, [own, 'origin: https://evil.example'])).toBe('HTTP/1.1 403');
-    expect(await statusBeforeBody(path, [own, 'sec-fetch-site: cross-site'])).toBe('HTTP/1.1 403');
-    expect(await statusBeforeBody(path, [])).toBe('HTTP/1.1 403');
-    expect(await statusBeforeBody(path, ['cookie: other=1'])).toBe('HTTP/1.1 403');
-  });
+  test.each([PATH, '/ops'])(
+    'a form of %s with a foreign origin or without the cookie is 403 before it is read',
+    async (path) => {
+      const cookie = (await fetch(`${gateway.url}${path}`)).headers.get('set-cookie')?.split(';')[0];
+      const own = `cookie: ${cookie}`;
+      expect(await statusBeforeBody(path, [own, 'origin: https://evil.example'])).toBe('HTTP/1.1 403');
+      expect(await statusBeforeBody(path, [own, 'sec-fetch-site: cross-site'])).toBe('HTTP/1.1 403');
+      expect(await statusBeforeBody(path, [])).toBe('HTTP/1.1 403');
+      expect(await statusBeforeBody(path, ['cookie: other=1'])).toBe('HTTP/1.1 403');
+    },
+  );
 
-  test('without the cookie, or with the token of another visit', async () => {
+  test('a form without the cookie, or with the token of another visit, is 403', async () => {
     const browser = browse();
     const page = await browser.get(PATH);
     browser.cookies.clear();
@@ -253,12 +259,12 @@ describe('a forged form is 403 and reaches no service', () => {
 });
 
 describe('signing in', () => {
-  test('begins a session that ends after fifteen minutes, and may call what the page calls', async () => {
+  test('signing in starts a session of fifteen minutes that may call only what the page calls', async () => {
     await signIn(browse());
     expect(limits).toEqual([{ page: 'account_deletion', seconds: 900 }]);
   });
 
-  test('begins none while it cannot be limited', async () => {
+  test('signing in starts no session if the session cannot be limited', async () => {
     replies.set('POST /internal/session-limit', { status: 503, body: { message: 'later' } });
     const browser = browse();
     const form = await browser.get(PATH);
@@ -267,7 +273,7 @@ describe('signing in', () => {
     expect(gateway.upstreams.identity.received.at(-1)?.url).toBe('/api/v1/auth/logout');
   });
 
-  test('is the log-in of the API, from the address of the browser', async () => {
+  test('signing in calls the API with the address of the browser', async () => {
     await signIn(browse());
     const [login] = gateway.upstreams.identity.received;
     expect(login).toMatchObject({ method: 'POST', url: '/api/v1/auth/login', caller: { kind: 'guest' } });
@@ -275,20 +281,20 @@ describe('signing in', () => {
     expect(bodyOf('/api/v1/auth/login')).toEqual({ login: 'sara', password: 'secret-password' });
   });
 
-  test('a second factor is asked for, together with the password', async () => {
+  test('a second factor is requested, and sent together with the password', async () => {
     const text = 'Enter the code';
     replies.set('POST /api/v1/auth/login', { status: 422, body: { errors: { totp: [text] } } });
     const browser = browse();
     const fields = { login: 'sara', password: 'secret-password' };
-    const asked = await browser.submit(await browser.get(PATH), 'login', fields);
-    expect([asked.status, asked.html.includes(text)]).toEqual([200, false]);
-    expect(asked.html).toMatch(/<input name="totp"/);
-    for (const field of ['name="login"', 'name="password"']) expect(asked.html).not.toContain(field);
-    await browser.submit(asked, 'code', { totp: '123456' });
+    const codePage = await browser.submit(await browser.get(PATH), 'login', fields);
+    expect([codePage.status, codePage.html.includes(text)]).toEqual([200, false]);
+    expect(codePage.html).toMatch(/<input name="totp"/);
+    for (const field of ['name="login"', 'name="password"']) expect(codePage.html).not.toContain(field);
+    await browser.submit(codePage, 'code', { totp: '123456' });
     expect(bodyOf('/api/v1/auth/login')).toEqual({ ...fields, totp: '123456' });
   });
 
-  test('that is refused is said at the password, which has the focus, and the login stays', async () => {
+  test('a refused sign-in is reported at the password, which has the focus, and keeps the login', async () => {
     const errors = { login: ['Incorrect username or password.'] };
     replies.set('POST /api/v1/auth/login', { status: 422, body: { errors } });
     const browser = browse();
@@ -299,7 +305,7 @@ describe('signing in', () => {
     expect(html).toContain('id="password-problem">Incorrect username or password.</p>');
   });
 
-  test('a limit is 429 with the time to wait', async () => {
+  test('a sign-in above the limit is 429 with the time to wait', async () => {
     const headers = { 'retry-after': '42' };
     replies.set('POST /api/v1/auth/login', { status: 429, body: { message: 'Too many.' }, headers });
     const browser = browse();
@@ -308,7 +314,7 @@ describe('signing in', () => {
     expect(page.html).toContain('Too many.');
   });
 
-  test('identity that does not answer is a 503 page', async () => {
+  test('signing in while identity does not answer is a 503 page', async () => {
     const browser = browse();
     const page = await browser.get(PATH);
     gateway.upstreams.identity.handler = (request) => request.socket.destroy();
@@ -317,8 +323,8 @@ describe('signing in', () => {
   });
 });
 
-describe('signed in', () => {
-  test('what blocks is listed with how to settle it, and there is no way on', async () => {
+describe('a signed-in user', () => {
+  test('blockers are listed with how to settle them, and the deletion cannot be continued', async () => {
     gateway.blockers.set(7, [{ code: 'unsettled_balance', extras_json: '{"balance":5000}' }]);
     const page = await signIn(browse());
     expect(page.html).toContain('Your wallet balance is 5,000 Tooman.');
@@ -326,14 +332,14 @@ describe('signed in', () => {
     expect(formOf(page.html).buttons).toEqual(['sign_out']);
   });
 
-  test('a balance below zero is settled by a deposit, and no other way is shown', async () => {
+  test('a negative balance is settled only by a deposit', async () => {
     gateway.blockers.set(7, [{ code: 'unsettled_balance', extras_json: '{"balance":-5000}' }]);
     const { html } = await signIn(browse());
     expect(html).toContain('deposit the missing amount');
     expect(html).not.toContain('Withdraw the money');
   });
 
-  test('blockers that appear later are listed from the 409 of either phase', async () => {
+  test('blockers in the 409 of either phase are listed', async () => {
     const blockers = [{ code: 'gym_ownership', message: 'You own 1 gym.', count: 1 }];
     const body = { error: 'blocked', code: 'account_deletion_blocked', blockers };
     for (const action of ['send_code', 'confirm']) {
@@ -346,7 +352,7 @@ describe('signed in', () => {
     }
   });
 
-  test('both phases are calls of the API with the password that is typed in each', async () => {
+  test('both phases call the API with the password that is entered in each phase', async () => {
     const browser = browse();
     const page = await signIn(browser);
     const api = 'POST /api/v1/auth/delete-account';
@@ -367,7 +373,7 @@ describe('signed in', () => {
     expect([...browser.cookies.values()][0]?.value).toMatch(/^guest\./);
   });
 
-  test('the last page can be read in another language, by this browser alone', async () => {
+  test('the last page is available in another language, but only to this browser', async () => {
     const browser = browse();
     await signIn(browser);
     const form = await browser.get(`${PATH}?step=code`);
@@ -384,7 +390,7 @@ describe('signed in', () => {
     }
   });
 
-  test('what a log-in of the same browser has sealed is no last page', async () => {
+  test('a sealed value of the sign-in is not accepted as the last page', async () => {
     replies.set('POST /api/v1/auth/login', { status: 422, body: { errors: { totp: ['Code'] } } });
     const browser = browse();
     const fields = { login: 'sara', password: 'secret-password' };
@@ -393,7 +399,7 @@ describe('signed in', () => {
     expect([page.status, formOf(page.html).buttons]).toEqual([200, ['login']]);
   });
 
-  test('the last step shows in red when the account is deleted, and keeping it ends the session alone', async () => {
+  test('the last step shows the deletion date in red, and keeping the account only ends the session', async () => {
     const browser = browse();
     await signIn(browser);
     const before = Date.now();
@@ -402,8 +408,8 @@ describe('signed in', () => {
     const days = (Date.parse(shown) - before) / 86_400_000;
     expect(days).toBeCloseTo(14, 3);
     expect(formOf(form.html).buttons).toEqual(['confirm', 'keep']);
-    const kept = await follow(browser, await browser.submit(form, 'keep'));
-    expect(kept.html).toContain('<h1>Your account stays</h1>');
+    const last = await follow(browser, await browser.submit(form, 'keep'));
+    expect(last.html).toContain('<h1>Your account stays</h1>');
     expect(bodyOf('/api/v1/auth/delete-account')).toBeUndefined();
     expect(gateway.upstreams.identity.received.at(-1)?.url).toBe('/api/v1/auth/logout');
   });
@@ -436,7 +442,7 @@ describe('signed in', () => {
       ],
     ],
   ])(
-    'an empty form of %s says at each field what to enter, and sends nothing',
+    'an empty form for %s says at each field what to enter, and sends nothing',
     async (action, query, texts) => {
       const browser = browse();
       await signIn(browser);
@@ -448,7 +454,7 @@ describe('signed in', () => {
     },
   );
 
-  test('a wrong code is refused beside its field', async () => {
+  test('a wrong code is reported at its field', async () => {
     const browser = browse();
     await signIn(browser);
     const form = await browser.get(`${PATH}?step=code`);
@@ -462,7 +468,7 @@ describe('signed in', () => {
     expect(formOf(refused.html).buttons).toEqual(['confirm', 'keep']);
   });
 
-  test('a refusal under a field that the page does not have is an alert, and the refused input keeps the focus', async () => {
+  test('an error of a field that the page lacks is an alert, and the refused input keeps the focus', async () => {
     const browser = browse();
     const page = await signIn(browser);
     const errors = { current_password: ['Wrong.'], something_new: ['Not like this.'] };
@@ -477,7 +483,7 @@ describe('signed in', () => {
     [429, 'Too many requests.'],
     [500, 'The confirmation code could not be sent.'],
     [503, 'Not reachable.'],
-  ])('%i of the API is %s on the page, which can be used again', async (status, text) => {
+  ])('a %i of the API is shown as “%s”, and the page can be used again', async (status, text) => {
     const browser = browse();
     const page = await signIn(browser);
     replies.set('POST /api/v1/auth/delete-account', { status, body: { message: text } });
@@ -487,7 +493,7 @@ describe('signed in', () => {
     expect(formOf(refused.html).buttons).toEqual(['send_code', 'sign_out']);
   });
 
-  test('an answer that was lost after the request was sent is a 503 that does not claim that nothing happened', async () => {
+  test('a lost answer is a 503 that does not claim that nothing happened', async () => {
     const browser = browse();
     const page = await signIn(browser);
     gateway.upstreams.identity.handler = (request) => request.socket.destroy();
@@ -496,7 +502,7 @@ describe('signed in', () => {
     expect(lost.html).toContain('href="/account-deletion?lang=en"');
   });
 
-  test('a token that was revoked leads to the log-in', async () => {
+  test('a revoked token leads to the sign-in page', async () => {
     const browser = browse();
     const page = await signIn(browser);
     gateway.tokens.clear();
@@ -510,7 +516,7 @@ describe('signed in', () => {
     expect([...browser.cookies.values()][0]?.value).toMatch(/^guest\./);
   });
 
-  test('a token for another resource is no session', async () => {
+  test('a token for another resource is not accepted as a session', async () => {
     gateway.tokens.set('fpo_app', { ...caller(7), audience: 'https://api.example.com/mcp' });
     const page = await browse().get(PATH, { cookie: 'account_deletion=user.fpo_app' });
     expect(page.status).toBe(401);
@@ -521,7 +527,7 @@ describe('signed in', () => {
     ['the session of another page', { page: 'ops' }],
     ['a personal token', { tokenKind: 'personal' }],
     ['the token of an app', { tokenKind: 'oauth' }],
-  ])('%s is refused before any service is asked', async (_which, more) => {
+  ])('%s is refused before any service is called', async (_which, more) => {
     const browser = browse();
     const page = await signIn(browser);
     const before = allReceived(gateway).length;
@@ -538,7 +544,7 @@ describe('signed in', () => {
     expect((await browser.get(PATH)).status).toBe(200);
   });
 
-  test('while the deletion is pending the date is shown, and it can be cancelled', async () => {
+  test('a pending deletion is shown with its date, and can be canceled', async () => {
     const user = { username: 'sara', ...SCHEDULE };
     replies.set('GET /api/v1/auth/me', { status: 200, body: { user } });
     const browser = browse();
@@ -567,14 +573,14 @@ describe('signed in', () => {
     expect(gateway.upstreams.identity.received.at(-1)?.url).toBe('/api/v1/auth/logout');
   });
 
-  test('an authorization header of the browser is not used', async () => {
+  test('an Authorization header of the browser is ignored', async () => {
     const authorization = `Bearer ${MEMBER_TOKEN}`;
     const page = await browse().get(PATH, { authorization });
     expect(formOf(page.html).buttons).toEqual(['login']);
   });
 });
 
-test('the last step says right above its button what it does and when, and the button looks final', async () => {
+test('the last step states the consequences right above a button that looks final', async () => {
   const browser = browse();
   await signIn(browser);
   const { html } = await browser.get(`${PATH}?step=code`);
@@ -591,7 +597,7 @@ describe('an unknown path', () => {
     rawRequest(gateway.url, path, { method, headers: { ...BROWSER, ...headers } });
 
   test.each(['/nothing', '/docs/nothing', '/account-deletion/x', '/apis'])(
-    'as %s is a page for a browser, in its language',
+    'an unknown path such as %s is an HTML page for browsers, in their language',
     async (path) => {
       const page = await get(path, { 'accept-language': 'fa' });
       expect([page.status, page.headers['content-type']]).toEqual([404, 'text/html; charset=utf-8']);
@@ -610,7 +616,7 @@ describe('an unknown path', () => {
     ['/api/v1/nothing', {}, 'GET', 404],
     ['/api', {}, 'GET', 404],
     ['/account-deletion', {}, 'PUT', 405],
-  ])('%s with %j and %s stays JSON', async (path, headers, method, status) => {
+  ])('the answer to %s with %j and %s is JSON', async (path, headers, method, status) => {
     const answer = await get(path, headers, method);
     expect([answer.status, answer.headers['content-type']]).toEqual([
       status,
@@ -618,7 +624,7 @@ describe('an unknown path', () => {
     ]);
   });
 
-  test('that begins with two slashes has no link to another host', async () => {
+  test('the page for a path with two leading slashes has no link to another host', async () => {
     const page = await get('//evil.example/x');
     expect(page.text).not.toContain('//evil.example');
   });
@@ -627,7 +633,7 @@ describe('an unknown path', () => {
 describe('the start page', () => {
   const HTML = { accept: 'text/html,application/xhtml+xml;q=0.9,*/*;q=0.8' };
 
-  test('a browser sees where to go, in its language', async () => {
+  test('the start page shows browsers the available pages, in their language', async () => {
     const page = await rawRequest(gateway.url, '/', {
       headers: { host: 'x', ...HTML, 'accept-language': 'fa' },
     });
@@ -637,27 +643,30 @@ describe('the start page', () => {
     for (const link of ['/docs?lang=fa', '/api/v1/openapi.json', '/account-deletion?lang=fa', '/?lang=en']) {
       expect(page.text).toContain(`href="${link}"`);
     }
-    // Without the demo data.
+    // These parts require the demo data.
     expect(page.text).not.toMatch(/sandbox|tour/);
     expect(page.headers['content-security-policy']).not.toContain('script-src');
     expect((await rawRequest(gateway.url, '/assets/tour.js', { headers: { host: 'x' } })).status).toBe(404);
     expect(page.text).toContain('همهٔ سرویس‌ها فعال‌اند.');
   });
 
-  test.each([undefined, '*/*', 'application/json'])('with Accept %s it is 404 as JSON', async (accept) => {
-    const headers = { host: 'x', ...(accept === undefined ? {} : { accept }) };
-    const page = await rawRequest(gateway.url, '/', { headers });
-    expect([page.status, page.text]).toEqual([
-      404,
-      '{"message":"We could not find what you are looking for."}',
-    ]);
-    expect(
-      (await rawRequest(gateway.url, '/', { method: 'POST', headers: { host: 'x', ...HTML } })).status,
-    ).toBe(404);
-  });
+  test.each([undefined, '*/*', 'application/json'])(
+    'the start page with Accept %s is a 404 in JSON',
+    async (accept) => {
+      const headers = { host: 'x', ...(accept === undefined ? {} : { accept }) };
+      const page = await rawRequest(gateway.url, '/', { headers });
+      expect([page.status, page.text]).toEqual([
+        404,
+        '{"message":"We could not find what you are looking for."}',
+      ]);
+      expect(
+        (await rawRequest(gateway.url, '/', { method: 'POST', headers: { host: 'x', ...HTML } })).status,
+      ).toBe(404);
+    },
+  );
 });
 
-describe('the start page of a demonstration with a service that is not ready', () => {
+describe('the start page of a demonstration with an unready service', () => {
   let other: Harness;
   beforeAll(async () => {
     other = await startHarness({ SEED_DEMO: '1', SANDBOX_URL: 'http://127.0.0.1:1' });
@@ -665,20 +674,20 @@ describe('the start page of a demonstration with a service that is not ready', (
   });
   afterAll(() => other.close());
 
-  test('links the sandbox, and says that a part is missing but not which', async () => {
+  test('the start page links to the sandbox, and does not name the service that is unready', async () => {
     const page = await rawRequest(other.url, '/', { headers: { host: 'x', accept: 'text/html' } });
     expect(page.text).toContain('href="http://127.0.0.1:1"');
     expect(page.text).toContain('Some services are unavailable right now.');
     expect(page.text).not.toMatch(/wallet[^s]/);
   });
 
-  test('the start page of a demonstration has the tour, whose script may call the sandbox and nothing else', async () => {
+  test('the start page has the tour, whose script may call only this origin and the sandbox', async () => {
     const page = await rawRequest(other.url, '/', { headers: { host: 'x', accept: 'text/html' } });
     const policy = page.headers['content-security-policy'];
     expect(policy).toContain("; script-src 'self'; connect-src 'self' http://127.0.0.1:1; ");
     expect(page.text).toContain('href="http://127.0.0.1:1/app?lang=en"');
     expect(page.text.match(/ data-step="/g)).toHaveLength(8);
-    // They are shown by the script, and the requests without it.
+    // The script shows the buttons. The requests are shown without it.
     expect(page.text.match(/<button type="button" id="tour-[a-z]+" hidden/g)).toHaveLength(8);
     expect(page.text).toContain('>POST /api/v1/auth/login\n');
     const [, script = ''] = /<script src="([^"]+)"/.exec(page.text) ?? [];

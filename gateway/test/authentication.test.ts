@@ -26,7 +26,7 @@ const PATHS = [
 ];
 
 describe('a caller with a valid token', () => {
-  test('is forwarded signed, with the permissions and the kind of the token', async () => {
+  test('a caller is forwarded in a signed context, with the permissions and the kind of the token', async () => {
     harness.tokens.set('fpp_personal', {
       ...caller(42, ['posts.view', 'gyms.update']),
       tokenKind: 'personal',
@@ -42,19 +42,19 @@ describe('a caller with a valid token', () => {
     });
   });
 
-  test('is forwarded with what is withheld until the user has a second factor', async () => {
+  test('a caller is forwarded with the permissions withheld until a second factor is set up', async () => {
     const withheld = new Set(['users.view_all', 'roles.manage'] as const);
     harness.tokens.set('staff', { ...caller(9, ['posts.view']), withheld });
     await fetch(`${harness.url}/api/v1/posts`, { headers: bearer('staff') });
     expect(harness.upstreams.content.received[0]?.caller).toMatchObject({ userId: 9, withheld });
   });
 
-  test('is introspected at every request while Redis is not reachable', async () => {
+  test('a token is introspected at every request while Redis is unreachable', async () => {
     for (let time = 0; time < 3; time += 1) await fetch(`${harness.url}/api/v1/posts`, { headers: bearer() });
     expect(harness.introspections()).toBe(3);
   });
 
-  test.each(['bearer', 'BEARER'])('may write the scheme as %s', async (scheme) => {
+  test.each(['bearer', 'BEARER'])('the scheme may be written as %s', async (scheme) => {
     const headers = { authorization: `${scheme} ${MEMBER_TOKEN}` };
     expect((await fetch(`${harness.url}/api/v1/posts`, { headers })).status).toBe(200);
   });
@@ -69,23 +69,26 @@ describe('a caller with a valid token', () => {
 });
 
 describe('a caller without credentials', () => {
-  test.each(PATHS)('is a guest at %s, without introspection', async (path) => {
+  test.each(PATHS)('a caller without credentials is a guest at %s, without introspection', async (path) => {
     await fetch(`${harness.url}${path}`);
     expect(allReceived(harness).map((received) => received.caller)).toEqual([{ kind: 'guest' }]);
     expect(harness.introspections()).toBe(0);
   });
 });
 
-describe('a bad token', () => {
-  test.each(PATHS)('is 401 at %s, also where guests are allowed, and is not forwarded', async (path) => {
-    const answer = await fetch(`${harness.url}${path}`, { headers: bearer('fps_unknown') });
-    expect(answer.status).toBe(401);
-    expect(answer.headers.get('www-authenticate')).toBe('Bearer');
-    expect(await answer.json()).toEqual({ message: 'Sign in to continue.' });
-    expect(allReceived(harness)).toEqual([]);
-  });
+describe('an invalid token', () => {
+  test.each(PATHS)(
+    'an unknown token is 401 at %s, even where guests are allowed, and is not forwarded',
+    async (path) => {
+      const answer = await fetch(`${harness.url}${path}`, { headers: bearer('fps_unknown') });
+      expect(answer.status).toBe(401);
+      expect(answer.headers.get('www-authenticate')).toBe('Bearer');
+      expect(await answer.json()).toEqual({ message: 'Sign in to continue.' });
+      expect(allReceived(harness)).toEqual([]);
+    },
+  );
 
-  test.each(PATHS)('is that of an app for another resource, at %s', async (path) => {
+  test.each(PATHS)('a token of an app for another resource is 401 at %s', async (path) => {
     const forMcp = { ...caller(8), tokenKind: 'oauth', audience: 'https://api.example.com/mcp' } as const;
     harness.tokens.set('fpo_mcp', forMcp);
     const answer = await fetch(`${harness.url}${path}`, { headers: bearer('fpo_mcp') });
@@ -101,13 +104,13 @@ describe('a bad token', () => {
     }
   });
 
-  test('is refused from the moment of its revocation', async () => {
+  test('a token is refused from the moment of its revocation', async () => {
     expect((await fetch(`${harness.url}/api/v1/posts`, { headers: bearer() })).status).toBe(200);
     harness.tokens.delete(MEMBER_TOKEN);
     expect((await fetch(`${harness.url}/api/v1/posts`, { headers: bearer() })).status).toBe(401);
   });
 
-  test('is refused under load after its revocation', async () => {
+  test('concurrent requests with a revoked token are all refused', async () => {
     const ask = async (): Promise<number> =>
       (await fetch(`${harness.url}/api/v1/posts`, { headers: bearer() })).status;
     const before = await Promise.all(Array.from({ length: 20 }, ask));
@@ -117,7 +120,7 @@ describe('a bad token', () => {
     expect(new Set(after)).toEqual(new Set([401]));
   });
 
-  test('is refused in the language of Accept-Language', async () => {
+  test('the error text is in the language of Accept-Language', async () => {
     const headers = { ...bearer('unknown'), 'accept-language': 'fa;q=0.9, en;q=0.5' };
     const answer = await fetch(`${harness.url}/api/v1/posts`, { headers });
     expect(answer.headers.get('content-language')).toBe('fa');
@@ -133,7 +136,7 @@ describe('a bad token', () => {
     [`Bearer ${MEMBER_TOKEN} ${MEMBER_TOKEN}`, 'two tokens'],
     [`Bearer ${MEMBER_TOKEN},${MEMBER_TOKEN}`, 'a list'],
     ['Bearer \u00e9', 'an invalid character'],
-  ])('Authorization: %j (%s) is 401 and not a guest', async (authorization) => {
+  ])('Authorization: %j (%s) is 401, not a guest', async (authorization) => {
     const answer = await rawRequest(harness.url, '/api/v1/posts', { headers: { authorization } });
     expect(answer.status).toBe(401);
     expect(harness.introspections()).toBe(0);
@@ -147,8 +150,8 @@ describe('a bad token', () => {
   });
 });
 
-describe('a 401 of a service', () => {
-  test('has a WWW-Authenticate challenge too', async () => {
+describe('a 401 from a service', () => {
+  test('a 401 from a service gets a WWW-Authenticate challenge', async () => {
     harness.upstreams.identity.handler = (_request, response) => response.writeHead(401).end();
     const answer = await fetch(`${harness.url}/api/v1/auth/me`);
     expect([answer.status, answer.headers.get('www-authenticate')]).toEqual([401, 'Bearer']);
@@ -156,20 +159,20 @@ describe('a 401 of a service', () => {
 });
 
 describe('a forged caller', () => {
-  test('a context from outside is never forwarded, even with a valid signature', async () => {
+  test('a caller context from outside is never forwarded, even with a valid signature', async () => {
     const stolen = testSigner('gateway').sign('content', caller(1, ['users.delete']));
     await fetch(`${harness.url}/api/v1/posts`, { headers: { 'x-caller-context': stolen } });
     expect(harness.upstreams.content.received[0]?.caller).toEqual({ kind: 'guest' });
   });
 
-  test('a context with another signature is invalid', async () => {
+  test('a caller context with another signature is invalid', async () => {
     const forged = strangerSigner('gateway').sign('content', caller(1));
     expect(testSigner('content').verify(forged)).toBeUndefined();
   });
 });
 
-describe('identity does not answer', () => {
-  test('a token is 503 with Retry-After, never a guest; guests are served', async () => {
+describe('an outage of identity', () => {
+  test('a token is 503 with Retry-After, never a guest, while guests are served', async () => {
     const alone = await startHarness();
     try {
       await alone.stopIdentityGrpc();
@@ -184,7 +187,7 @@ describe('identity does not answer', () => {
     }
   });
 
-  test('503, not 401, when identity refuses the gateway itself', async () => {
+  test('a token is 503, not 401, if identity refuses the gateway itself', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'keys-'));
     createMissingKeys(directory);
     const stranger = await startHarness(keyDirectories(directory, 'gateway'));

@@ -18,13 +18,13 @@ const put = (path: string, body: Buffer, headers: Record<string, string> = {}) =
   rawRequest(harness.url, path, { method: 'POST', headers: { ...JSON_TYPE, ...headers }, body });
 
 describe('the size of a body', () => {
-  test('one MiB of JSON is forwarded', async () => {
+  test('a JSON body of one MiB is forwarded', async () => {
     const answer = await put('/api/v1/posts', Buffer.alloc(MEBIBYTE, 'x'));
     expect(answer.status).toBe(200);
     expect(harness.upstreams.content.received[0]?.body).toHaveLength(MEBIBYTE);
   });
 
-  test('one byte more is 413 {message} and is not forwarded', async () => {
+  test('a body one byte above the limit is 413 with a message, and is not forwarded', async () => {
     const answer = await put('/api/v1/posts', Buffer.alloc(MEBIBYTE + 1, 'x'));
     expect([answer.status, JSON.parse(answer.text)]).toEqual([
       413,
@@ -33,7 +33,7 @@ describe('the size of a body', () => {
     expect(harness.upstreams.content.received).toEqual([]);
   });
 
-  test('a chunked body is 413 at the limit', async () => {
+  test('a chunked body above the limit is 413', async () => {
     const answer = await put('/api/v1/posts', Buffer.alloc(3 * MEBIBYTE, 'x'), {
       'transfer-encoding': 'chunked',
     });
@@ -56,7 +56,7 @@ describe('the size of a body', () => {
   });
 
   test.each(['/api/v1/media', '/api/v1/posts'])(
-    'a body for %s of a type that cannot be parsed is refused by the service, which names what it accepts',
+    'a body for %s with an invalid media type is forwarded, for the service to refuse',
     async (path) => {
       const answer = await rawRequest(harness.url, path, {
         method: 'POST',
@@ -71,7 +71,7 @@ describe('the size of a body', () => {
     },
   );
 
-  test('a file that is too large is refused by the service', async () => {
+  test('a file above the limit of media is refused by media', async () => {
     harness.upstreams.media.handler = (request, response) => {
       request.resume().once('end', () => {
         response.writeHead(422, { 'content-type': 'application/json' }).end('{"errors":{"file":[]}}');
@@ -81,7 +81,7 @@ describe('the size of a body', () => {
     expect([answer.status, answer.text]).toEqual([422, '{"errors":{"file":[]}}']);
   });
 
-  test('more than 128 MiB are 413, also for files', async () => {
+  test('an upload of more than 128 MiB is 413', async () => {
     const { hostname, port } = new URL(harness.url);
     const socket = connect(Number(port), hostname);
     const size = 128 * MEBIBYTE + 1;
@@ -94,13 +94,13 @@ describe('the size of a body', () => {
     expect(harness.upstreams.media.received).toEqual([]);
   });
 
-  test('a bad token is 401 before the size is checked', async () => {
+  test('an invalid token is 401 before the size is checked', async () => {
     expect((await put('/api/v1/posts', Buffer.alloc(2 * MEBIBYTE), bearer('unknown'))).status).toBe(401);
   });
 });
 
 describe('a service that answers before it has read the body', () => {
-  test.each([1, 5, 20])('its answer arrives while %i MiB are still being sent', async (size) => {
+  test.each([1, 5, 20])('an early answer arrives while %i MiB are still being sent', async (size) => {
     harness.upstreams.media.handler = (_request, response) =>
       response.writeHead(403, { 'content-type': 'application/json' }).end('{"message":"no"}');
     for (let time = 0; time < 5; time += 1) {
@@ -109,7 +109,7 @@ describe('a service that answers before it has read the body', () => {
     }
   });
 
-  test('its answer arrives also when it closes its connection', async () => {
+  test('an early answer arrives even if the service closes its connection', async () => {
     harness.upstreams.media.handler = (request, response) => {
       response.writeHead(413, { connection: 'close' }).end('{}');
       response.once('finish', () => request.destroy());
@@ -117,7 +117,7 @@ describe('a service that answers before it has read the body', () => {
     const answers = [];
     for (let time = 0; time < 5; time += 1)
       answers.push((await put('/api/v1/media', Buffer.alloc(5 * MEBIBYTE))).status);
-    // The answer and the reset race; the client receives an error in either case.
+    // The answer and the reset race. The client receives an error in either case.
     expect(answers.every((status) => status === 413 || status === 503)).toBe(true);
   });
 });
@@ -143,16 +143,19 @@ describe('a client that reads only after it has sent everything', () => {
   test.each([
     ['the service', '/api/v1/media', 403],
     ['the gateway', '/api/v1/posts', 413],
-  ])('receives the early answer of %s', async (_who, path, status) => {
-    harness.upstreams.media.handler = (_request, response) => response.writeHead(403).end();
-    const size = 20 * MEBIBYTE;
-    for (let time = 0; time < 3; time += 1) {
-      const head = `POST ${path} HTTP/1.1\r\ncontent-type: x/y\r\ncontent-length: ${size}`;
-      expect(await sendThenRead(head, Buffer.alloc(size))).toMatch(`HTTP/1.1 ${status}`);
-    }
-  });
+  ])(
+    'a client that sends first and reads later receives the early answer of %s',
+    async (_who, path, status) => {
+      harness.upstreams.media.handler = (_request, response) => response.writeHead(403).end();
+      const size = 20 * MEBIBYTE;
+      for (let time = 0; time < 3; time += 1) {
+        const head = `POST ${path} HTTP/1.1\r\ncontent-type: x/y\r\ncontent-length: ${size}`;
+        expect(await sendThenRead(head, Buffer.alloc(size))).toMatch(`HTTP/1.1 ${status}`);
+      }
+    },
+  );
 
-  test('receives the 413 of a chunked body', async () => {
+  test('a client that sends first and reads later receives the 413 of a chunked body', async () => {
     const head = 'POST /api/v1/posts HTTP/1.1\r\ncontent-type: x/y\r\ntransfer-encoding: chunked';
     const chunk = Buffer.concat([Buffer.from('100000\r\n'), Buffer.alloc(MEBIBYTE), Buffer.from('\r\n')]);
     const body = Buffer.concat([...Array<Buffer>(8).fill(chunk), Buffer.from('0\r\n\r\n')]);
@@ -161,7 +164,7 @@ describe('a client that reads only after it has sent everything', () => {
 });
 
 describe('a client that disconnects', () => {
-  test('during its upload: the request to the service is aborted', async () => {
+  test('a client that disconnects during an upload aborts the request to the service', async () => {
     let aborted = false;
     harness.upstreams.media.handler = (request) => {
       request.resume();
@@ -179,7 +182,7 @@ describe('a client that disconnects', () => {
     await eventually(() => aborted);
   });
 
-  test('while it waits for the answer: the request to the service is aborted', async () => {
+  test('a client that disconnects before the answer aborts the request to the service', async () => {
     let gone = false;
     harness.upstreams.content.handler = (request) => {
       request.socket.once('close', () => {

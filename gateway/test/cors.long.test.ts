@@ -1,4 +1,4 @@
-/** `CORS_ORIGINS` as a real browser understands it. */
+/** `CORS_ORIGINS` in a real browser. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { createRequire, stripTypeScriptTypes } from 'node:module';
 import { launchChromium } from '@fitness/shared/testing/chromium.ts';
@@ -14,7 +14,7 @@ let gateway: Harness;
 
 const CLIENT = new URL('../../packages/client/src/', import.meta.url);
 
-/** The modules of the typed client by the path of each on its page, without types; the browser resolves no bare names. */
+/** The modules of the typed client by their path on the page, without types: browsers do not resolve bare names. */
 const clientScripts = (): Record<string, string> => {
   const requests = createRequire(CLIENT)
     .resolve('openapi-fetch')
@@ -51,7 +51,7 @@ interface Call {
   body?: string;
 }
 
-/** What a script of the page learns; undefined where the browser refuses. */
+/** The answer that a script of the page can read; undefined if the browser refuses. */
 const call = (page: Page, { path, ...init }: Call) =>
   page.evaluate(
     async ([url, options]) => {
@@ -112,14 +112,14 @@ const CALLS: [string, Call][] = [
   ['POST /mcp', PING],
 ];
 
-describe('a page of an origin that is listed', () => {
-  test.each(CALLS)('may call %s and read the answer', async (_what, request) => {
+describe('a page of a listed origin', () => {
+  test.each(CALLS)('a page of a listed origin may call %s and read the answer', async (_what, request) => {
     const page = await open(listed);
     expect(await call(page, request)).toMatchObject({ status: 200 });
     await page.close();
   });
 
-  test('reads the headers that a client needs', async () => {
+  test('a page of a listed origin can read the headers that a client needs', async () => {
     const sent = {
       etag: '"1"',
       'retry-after': '7',
@@ -140,13 +140,13 @@ describe('a page of an origin that is listed', () => {
     ['a 401 of /mcp', { ...PING, headers: { ...PING.headers, ...bearer('unknown') } }, 401],
     ['a 404', { path: '/unknown' }, 404],
     ['a 413', { path: '/api/v1/gyms', method: 'POST', headers: JSON_BODY, body: 'x'.repeat(1_100_000) }, 413],
-  ])('reads %s', async (_what, request, status) => {
+  ])('a page of a listed origin can read %s', async (_what, request, status) => {
     const page = await open(listed);
     expect(await call(page, request)).toMatchObject({ status });
     await page.close();
   });
 
-  test('waits with the typed client as long as a 503 and a 429 say', async () => {
+  test('the typed client can read Retry-After of a 503 and of a 429', async () => {
     const answers: [number, Record<string, string>][] = [
       [503, { 'retry-after': '1' }],
       [200, {}],
@@ -179,7 +179,7 @@ describe('a page of an origin that is listed', () => {
     await page.close();
   });
 
-  test('sends no cookies', async () => {
+  test('a page cannot send cookies', async () => {
     const page = await open(listed);
     const refused = await page.evaluate(
       (url) =>
@@ -195,17 +195,17 @@ describe('a page of an origin that is listed', () => {
 });
 
 describe('a page of another origin', () => {
-  test.each(CALLS)('may not read the answer to %s', async (_what, request) => {
+  test.each(CALLS)('a page of another origin cannot read the answer to %s', async (_what, request) => {
     const page = await open(stranger);
     expect(await call(page, request)).toBeUndefined();
-    // What needs a preflight is not sent at all.
+    // Requests that need a preflight are not sent at all.
     expect(allReceived(gateway).map(({ method }) => method)).toEqual(
       request.method === undefined ? ['GET'] : [],
     );
     await page.close();
   });
 
-  test('reads the metadata, which is public', async () => {
+  test('a page of another origin can read the public metadata', async () => {
     const page = await open(stranger);
     for (const path of ['oauth-authorization-server', 'oauth-protected-resource/mcp']) {
       const headers = { 'mcp-protocol-version': '2025-06-18' };
@@ -215,7 +215,7 @@ describe('a page of another origin', () => {
   });
 });
 
-test('no page reads the sign-in page', async () => {
+test('no page of another origin can read the sign-in page', async () => {
   const page = await open(listed);
   expect(await call(page, { path: '/oauth/authorize?client_id=x' })).toBeUndefined();
   expect(await call(page, { path: '/oauth/interaction/abc' })).toBeUndefined();

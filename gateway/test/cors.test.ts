@@ -40,7 +40,7 @@ describe('a preflight', () => {
     '/oauth/revoke',
     '/mcp',
     '/unknown',
-  ])('of an allowed origin to %s is answered by the gateway', async (path) => {
+  ])('the gateway answers a preflight of an allowed origin to %s', async (path) => {
     const answer = await preflight(some, path);
     expect([answer.status, await answer.text()]).toEqual([204, '']);
     expect(answer.headers.get('access-control-allow-origin')).toBe(PAGE);
@@ -60,7 +60,7 @@ describe('a preflight', () => {
     '/.well-known/oauth-authorization-server',
     '/.well-known/oauth-protected-resource/mcp',
     '/.well-known/openid-configuration',
-  ])('of any origin to %s is allowed: it is public', async (path) => {
+  ])('a preflight of any origin to the public path %s is allowed', async (path) => {
     for (const harness of [none, some, any]) {
       const answer = await preflight(harness, path, OTHER);
       expect([answer.status, answer.headers.get('access-control-allow-origin')]).toEqual([204, '*']);
@@ -69,7 +69,7 @@ describe('a preflight', () => {
     }
   });
 
-  test('of another origin is answered by the gateway too, and allowed nothing', async () => {
+  test('the gateway answers a preflight of another origin, and allows nothing', async () => {
     for (const [harness, origin] of [
       [some, OTHER],
       [some, 'null'],
@@ -83,13 +83,13 @@ describe('a preflight', () => {
     }
   });
 
-  test('of any origin is allowed with demo data', async () => {
+  test('a preflight of any origin is allowed with the demo data', async () => {
     const answer = await preflight(any, '/api/v1/auth/me', OTHER);
     expect([answer.status, answer.headers.get('access-control-allow-origin')]).toEqual([204, '*']);
     expect(answer.headers.get('access-control-allow-credentials')).toBeNull();
   });
 
-  test('OPTIONS that is none is forwarded', async () => {
+  test('an OPTIONS request that is not a preflight is forwarded', async () => {
     await fetch(`${some.url}/api/v1/posts`, { method: 'OPTIONS', headers: { origin: PAGE } });
     expect(some.upstreams.content.received).toHaveLength(1);
   });
@@ -101,7 +101,7 @@ describe('an answer', () => {
     ['/api/v1/unknown', 404],
     ['/unknown', 404],
     ['/health/live', 200],
-  ])('of %s (%i) can be read by a page of an allowed origin only', async (path, status) => {
+  ])('the answer of %s (%i) can be read only by pages of allowed origins', async (path, status) => {
     const read = (harness: Harness, origin: string) =>
       fetch(`${harness.url}${path}`, { headers: { origin } });
     const allowed = await read(some, PAGE);
@@ -114,7 +114,7 @@ describe('an answer', () => {
     expect(corsHeaders(await read(none, PAGE))).toEqual([]);
   });
 
-  test('that is a 401 can be read too', async () => {
+  test('a 401 can be read by a page of an allowed origin', async () => {
     const headers = { ...bearer('unknown'), origin: PAGE };
     const answer = await fetch(`${some.url}/api/v1/auth/me`, { headers });
     expect([answer.status, answer.headers.get('access-control-allow-origin')]).toEqual([401, PAGE]);
@@ -135,7 +135,7 @@ describe('an answer', () => {
     '/%6Fauth/interaction/abc',
     '/account-deletion',
     '/ops/users',
-  ])('of the page %s can be read by no page of another origin', async (path) => {
+  ])('the page %s cannot be read by pages of other origins', async (path) => {
     for (const harness of [some, any]) {
       const answer = await fetch(`${harness.url}${path}?client_id=x`, { headers: { origin: PAGE } });
       expect([answer.status, corsHeaders(answer)]).toEqual([200, []]);
@@ -143,14 +143,14 @@ describe('an answer', () => {
     }
   });
 
-  test('names the origin in Vary, besides what a service names there', async () => {
+  test('Vary has Origin in addition to the values of the service', async () => {
     some.upstreams.content.handler = (_request, response) =>
       response.writeHead(200, { vary: 'Accept-Language' }).end();
     const answer = await fetch(`${some.url}/api/v1/posts`);
     expect(answer.headers.get('vary')).toBe('Accept-Language, Origin');
   });
 
-  test('lets a page read what a client needs of its headers', async () => {
+  test('a page can read the response headers that a client needs', async () => {
     const answer = await fetch(`${some.url}/api/v1/posts`, { headers: { origin: PAGE } });
     expect(answer.headers.get('access-control-expose-headers')?.split(', ')).toEqual(
       expect.arrayContaining([
@@ -163,7 +163,7 @@ describe('an answer', () => {
     );
   });
 
-  test('of /mcp can be read by a page of an allowed origin only, and others are refused', async () => {
+  test('the answer of /mcp can be read only by pages of allowed origins, and others are refused', async () => {
     const post = (harness: Harness, origin: string, token = bearer()) =>
       fetch(`${harness.url}/mcp`, {
         method: 'POST',

@@ -15,15 +15,15 @@ const USER = 7;
 const STORE = 'an id';
 let namespace = '';
 let proxy: TcpProxy;
-/** Of the gateway, through the proxy. */
+/** The connection of the gateway, through the proxy. */
 let redis: Redis;
-/** Of identity. */
+/** The connection of identity. */
 let identity: Redis;
 
 beforeAll(async () => {
   proxy = await startTcpProxy(testServers().REDIS_URL);
   redis = await connectRedis({ url: proxy.uri, commandTimeoutMs: 200, socketTimeoutMs: 500 });
-  // Each cache of a test listens.
+  // Each test creates a cache that adds a listener.
   redis.setMaxListeners(0);
   identity = await connectRedis({ url: testServers().REDIS_URL });
 });
@@ -33,7 +33,7 @@ afterAll(async () => {
   await proxy.close();
 });
 
-/** What identity does after a commit. */
+/** Advances an epoch, like identity after a commit. */
 const advance = (subject: number | 'roles', epoch: string = systemRandom.uuid()) =>
   identity.set(epochKey(namespace, subject), epoch, 'EX', 60);
 
@@ -41,12 +41,12 @@ const createCache = ({ validForMs = 60_000, maxTokens = 100 } = {}) => {
   const cache = {
     now: 0,
     logged: [] as string[],
-    /** Introspections. */
-    asked: 0,
+    /** Number of introspections. */
+    introspections: 0,
     isRevoked: false,
-    /** What identity tells. */
+    /** The store id in identity's answers. */
     storeId: STORE,
-    /** Runs in the introspection, after the database was read. */
+    /** Runs during an introspection, after the database was read. */
     afterRead: async (): Promise<void> => undefined,
     outcomes: createMetrics('test', { defaults: false }).counter({
       name: 'outcomes',
@@ -57,7 +57,7 @@ const createCache = ({ validForMs = 60_000, maxTokens = 100 } = {}) => {
   const callerOf = createCredentialCache({
     epochs: createCredentialEpochs({ redis, namespace, random: systemRandom }),
     introspect: async (token) => {
-      cache.asked += 1;
+      cache.introspections += 1;
       const { isRevoked } = cache;
       await cache.afterRead();
       if (isRevoked) throw unauthenticated();
@@ -80,7 +80,7 @@ const createCache = ({ validForMs = 60_000, maxTokens = 100 } = {}) => {
       throw error;
     }
   };
-  /** As often as needed until identity is not asked any more. */
+  /** Repeats a request until it is answered from the cache. */
   const warm = async (token?: string): Promise<void> => {
     for (let time = 0; time < 3; time += 1) await ask(token);
   };
@@ -96,33 +96,33 @@ beforeEach(async () => {
   await identity.set(epochKey(namespace, 'store'), STORE, 'EX', 60);
 });
 
-describe('a record', () => {
-  test('replaces introspections from the third request on', async () => {
+describe('a cached record', () => {
+  test('a record replaces introspections from the third request on', async () => {
     const cache = createCache();
     for (let time = 0; time < 10; time += 1) expect(await cache.ask()).toBe(USER);
-    expect(cache.asked).toBe(2);
+    expect(cache.introspections).toBe(2);
     expect(await cache.counted()).toEqual({ miss: 2, hit: 8 });
   });
 
-  test('gives the same caller each time', async () => {
+  test('a record returns the same caller object each time', async () => {
     const cache = createCache();
     await cache.warm();
     expect(await cache.callerOf('a token')).toBe(await cache.callerOf('a token'));
   });
 
-  test('ends with the epoch of its user, and not with that of somebody else', async () => {
+  test('a record ends with the epoch of its user, not of another user', async () => {
     const cache = createCache();
     await cache.warm();
     await cache.warm('other');
     await advance(USER);
-    const before = cache.asked;
+    const before = cache.introspections;
     expect(await cache.ask('other')).toBe(USER + 1);
-    expect(cache.asked).toBe(before);
+    expect(cache.introspections).toBe(before);
     cache.isRevoked = true;
     expect(await cache.ask()).toBe(401);
   });
 
-  test('ends with the epoch of the roles', async () => {
+  test('a record ends with the epoch of the roles', async () => {
     const cache = createCache();
     await cache.warm();
     await advance('roles');
@@ -130,7 +130,7 @@ describe('a record', () => {
     expect(await cache.ask()).toBe(401);
   });
 
-  test('ends when the epochs are lost', async () => {
+  test('a record ends if the epochs are lost', async () => {
     const cache = createCache();
     await cache.warm();
     await identity.del(epochKey(namespace, USER), epochKey(namespace, 'roles'));
@@ -139,9 +139,9 @@ describe('a record', () => {
   });
 
   test.each([
-    ['five seconds after it was asked for', 60_000, RECORD_LIFETIME_MS],
-    ['with the token', 1_200, 1_200],
-  ])('ends %s', async (_name, validForMs, lifetimeMs) => {
+    ['five seconds after the request for it', 60_000, RECORD_LIFETIME_MS],
+    ['together with its token', 1_200, 1_200],
+  ])('a record ends %s', async (_name, validForMs, lifetimeMs) => {
     const cache = createCache({ validForMs });
     await cache.warm();
     cache.isRevoked = true;
@@ -151,23 +151,23 @@ describe('a record', () => {
     expect(await cache.ask()).toBe(401);
   });
 
-  test('counts its lifetime from before identity was asked', async () => {
+  test('the lifetime of a record begins before the call to identity', async () => {
     const cache = createCache();
     await cache.ask();
     cache.afterRead = async () => {
       cache.now = RECORD_LIFETIME_MS;
     };
     await cache.ask();
-    const before = cache.asked;
+    const before = cache.introspections;
     await cache.ask();
-    expect(cache.asked).toBe(before + 1);
+    expect(cache.introspections).toBe(before + 1);
   });
 
-  test('of an introspection that a revocation has overtaken is not used', async () => {
+  test('the result of an introspection that a revocation overtook is not used', async () => {
     const cache = createCache();
     await cache.ask();
     cache.afterRead = async () => {
-      // Committed and advanced after identity has read the database, before the answer arrives.
+      // The revocation is committed after identity has read the database, and before its answer arrives.
       cache.isRevoked = true;
       await advance(USER);
     };
@@ -176,27 +176,27 @@ describe('a record', () => {
     expect(await cache.ask()).toBe(401);
   });
 
-  test('is not made while a revocation is being committed', async () => {
+  test('no record is created while a revocation is being committed', async () => {
     const cache = createCache();
     await cache.warm();
     await advance(USER, REVOKING);
-    const before = cache.asked;
+    const before = cache.introspections;
     await cache.warm();
-    expect(cache.asked).toBe(before + 3);
+    expect(cache.introspections).toBe(before + 3);
     expect(await identity.get(epochKey(namespace, USER))).toBe(REVOKING);
   });
 
-  test('is kept of so many tokens only', async () => {
+  test('the number of records is limited', async () => {
     const cache = createCache({ maxTokens: 2 });
     for (const token of ['a', 'b', 'c']) await cache.warm(token);
-    const before = cache.asked;
+    const before = cache.introspections;
     await cache.ask('c');
-    expect(cache.asked).toBe(before);
+    expect(cache.introspections).toBe(before);
     await cache.ask('a');
-    expect(cache.asked).toBe(before + 1);
+    expect(cache.introspections).toBe(before + 1);
   });
 
-  test('is not made of a failure', async () => {
+  test('no record is created from a failure', async () => {
     const cache = createCache();
     await cache.warm();
     await advance(USER);
@@ -208,19 +208,19 @@ describe('a record', () => {
   });
 });
 
-describe('while identity uses another Redis or namespace', () => {
+describe('a mismatch of Redis or namespace', () => {
   test.each([
-    ['tells another id', 'another id', { miss: 1, mismatch: 9 }],
-    ['tells none, as an older one', '', { miss: 10 }],
-  ])('and %s, nothing is kept', async (_name, storeId, counted) => {
+    ['another store id', 'another id', { miss: 1, mismatch: 9 }],
+    ['no store id, like an older release', '', { miss: 10 }],
+  ])('nothing is cached if identity returns %s', async (_name, storeId, counted) => {
     const cache = createCache();
     cache.storeId = storeId;
     for (let time = 0; time < 10; time += 1) expect(await cache.ask()).toBe(USER);
-    expect(cache.asked).toBe(10);
+    expect(cache.introspections).toBe(10);
     expect(await cache.counted()).toEqual(counted);
   });
 
-  test('it is logged when it lasts, and once in a minute', async () => {
+  test('a mismatch is logged if it lasts, and then once per minute', async () => {
     const cache = createCache();
     cache.storeId = 'another id';
     const loggedAt = async (now: number): Promise<number> => {
@@ -236,7 +236,7 @@ describe('while identity uses another Redis or namespace', () => {
     expect(await loggedAt(70_000)).toBe(2);
   });
 
-  test('a lost id is replaced, for good, and tokens are remembered when identity knows it', async () => {
+  test('a lost store id is replaced permanently, and caching resumes once identity has the new id', async () => {
     const cache = createCache();
     await cache.warm();
     await identity.del(...(['store', 'roles', USER] as const).map((subject) => epochKey(namespace, subject)));
@@ -246,87 +246,87 @@ describe('while identity uses another Redis or namespace', () => {
     expect(await identity.ttl(epochKey(namespace, 'store'))).toBe(-1);
     cache.storeId = storeId ?? '';
     await cache.warm();
-    const before = cache.asked;
+    const before = cache.introspections;
     await cache.warm();
-    expect(cache.asked).toBe(before);
+    expect(cache.introspections).toBe(before);
     cache.now = 60_000;
     await cache.warm();
     expect(cache.logged).toEqual([]);
   });
 });
 
-describe('without an answer of Redis', () => {
-  test('identity is asked; a silent Redis delays few requests', async () => {
+describe('an outage of Redis', () => {
+  test('identity is called without Redis, and a silent Redis delays few requests', async () => {
     const cache = createCache();
     await cache.warm();
     proxy.hold();
-    const before = cache.asked;
+    const before = cache.introspections;
     const startedAt = performance.now();
     for (let time = 0; time < 100; time += 1) expect(await cache.ask()).toBe(USER);
-    expect(cache.asked).toBe(before + 100);
+    expect(cache.introspections).toBe(before + 100);
     // 100 delays would take 20 s.
     expect(performance.now() - startedAt).toBeLessThan(5_000);
     proxy.restore();
     await eventually(async () => {
-      const asked = cache.asked;
+      const before = cache.introspections;
       await cache.ask();
-      return cache.asked === asked;
+      return cache.introspections === before;
     });
   });
 
-  test('a record of an earlier connection is not used, also when the epochs are the same', async () => {
+  test('a record of an earlier connection is not used, even if the epochs are the same', async () => {
     const cache = createCache();
     await cache.warm();
     const epoch = await identity.get(epochKey(namespace, USER));
     proxy.cut();
     proxy.restore();
     await eventually(() => redis.status === 'ready');
-    // What a restored snapshot looks like: revoked meanwhile, and the epoch is that of before.
+    // Simulates a restored snapshot: the token was revoked meanwhile, but the epoch is the earlier one.
     cache.isRevoked = true;
     expect(await identity.get(epochKey(namespace, USER))).toBe(epoch);
     expect(await cache.ask()).toBe(401);
   });
 });
 
-test('readers that race with revocations are never late', async () => {
+test('a reader that races with a revocation never accepts a revoked token', async () => {
   const cache = createCache();
   let revokedAt = Number.POSITIVE_INFINITY;
-  let [late, hits, asked] = [0, 0, 0];
-  let isOver = false;
+  let [late, hits, reads] = [0, 0, 0];
+  let isStopped = false;
   const reader = async (index: number): Promise<void> => {
-    while (!isOver) {
+    while (!isStopped) {
       const startedAt = performance.now();
-      const before = cache.asked;
+      const before = cache.introspections;
       const isLive = (await cache.ask(`token ${index % 5}`)) === USER;
       if (isLive && startedAt > revokedAt) late += 1;
-      if (cache.asked === before) hits += 1;
-      asked += 1;
+      if (cache.introspections === before) hits += 1;
+      reads += 1;
     }
   };
-  // Time passes in the introspection, as in a real one.
+  // The introspection takes time, like a real one.
   cache.afterRead = () => new Promise((resolve) => setTimeout(resolve, Math.random() * 5));
   const readers = Array.from({ length: 20 }, (_, index) => reader(index));
   try {
     for (let round = 0; round < 40; round += 1) {
-      const wanted = asked + 100;
-      await eventually(() => asked >= wanted, { intervalMs: 1 });
+      const target = reads + 100;
+      await eventually(() => reads >= target, { intervalMs: 1 });
       cache.isRevoked = true;
       await advance(USER);
       revokedAt = performance.now();
-      const refused = asked + 100;
-      await eventually(() => asked >= refused, { intervalMs: 1 });
+      const laterTarget = reads + 100;
+      await eventually(() => reads >= laterTarget, { intervalMs: 1 });
       revokedAt = Number.POSITIVE_INFINITY;
       cache.isRevoked = false;
     }
   } finally {
-    isOver = true;
+    isStopped = true;
     await Promise.all(readers);
   }
   expect(late).toBe(0);
   expect(hits).toBeGreaterThan(1_000);
 });
 
-describe('the gateway', () => {
+describe('the cache of a gateway', () => {
   const gatewayNamespace = `cache-gateway-${process.pid}`;
   let harness: Harness;
   beforeAll(async () => {
@@ -339,7 +339,7 @@ describe('the gateway', () => {
   const ask = async (): Promise<number> =>
     (await fetch(`${harness.url}/api/v1/posts`, { headers: bearer() })).status;
 
-  test('forwards the whole caller of a record, until it is revoked', async () => {
+  test('the gateway forwards the whole caller of a record until the token is revoked', async () => {
     const staff = { ...caller(9, ['posts.view']), withheld: new Set(['roles.manage'] as const) };
     harness.tokens.set(MEMBER_TOKEN, staff);
     await eventually(async () => {

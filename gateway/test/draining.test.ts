@@ -1,4 +1,4 @@
-/** Replicas are stopped by SIGTERM, without any warning before it, under a load of clients that keep their connections. */
+/** Replicas receive SIGTERM without prior notice, under a load of clients that keep their connections open. */
 import { Agent, request as httpRequest, type IncomingMessage } from 'node:http';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -14,12 +14,12 @@ afterEach(async () => {
   for (const close of closers.splice(0).reverse()) await close();
 });
 
-const kept = (running: Running): Running => {
+const killAfterTest = (running: Running): Running => {
   closers.push(() => running.child.kill('SIGKILL'));
   return running;
 };
 
-/** Reads and writes over kept connections until `stop`, which resolves with how often each outcome occurred. */
+/** Reads and writes over persistent connections until `stop`, which resolves with the number of each outcome. */
 const startLoad = (url: string, path: string, headers: Record<string, string>) => {
   const agent = new Agent({ keepAlive: true });
   const outcomes: Record<string, number> = {};
@@ -51,10 +51,10 @@ const startLoad = (url: string, path: string, headers: Record<string, string>) =
   };
 };
 
-test('one of two replicas of a service: no request of the gateway fails', async () => {
+test('no request fails while one of two replicas of a service stops', async () => {
   const times = { DRAIN_MS: 1_500, SHUTDOWN_GRACE_MS: 10_000 };
   const replicas = (await Promise.all([startService('wallet', times), startService('wallet', times)])).map(
-    kept,
+    killAfterTest,
   );
   const harness = await startHarness({ WALLET_HTTP_URL: replicas.map(({ ready }) => ready.url).join(',') });
   closers.push(() => harness.close());
@@ -67,8 +67,8 @@ test('one of two replicas of a service: no request of the gateway fails', async 
   expect(Object.keys(outcomes).sort()).toEqual(['GET 200', 'POST 200']);
 }, 60_000);
 
-test('a service with an upload that takes 8 s more: the upload is finished', async () => {
-  const media = kept(await startService('media', { DRAIN_MS: 0, SHUTDOWN_GRACE_MS: 10_000 }));
+test('an upload that takes 8 s more is finished while its service stops', async () => {
+  const media = killAfterTest(await startService('media', { DRAIN_MS: 0, SHUTDOWN_GRACE_MS: 10_000 }));
   const harness = await startHarness({ MEDIA_HTTP_URL: media.ready.url });
   closers.push(() => harness.close());
   const headers = { ...bearer(), 'content-type': 'multipart/form-data; boundary=a' };
@@ -79,7 +79,7 @@ test('a service with an upload that takes 8 s more: the upload is finished', asy
   expect(await media.exited).toBe(0);
 }, 60_000);
 
-/** A load balancer: new connections go to gateways that are ready. */
+/** A load balancer that sends new connections to gateways that are ready. */
 const startBalancer = async (gateways: readonly string[]): Promise<string> => {
   let ready = [...gateways];
   const check = async (url: string): Promise<boolean> =>
@@ -112,7 +112,7 @@ const startBalancer = async (gateways: readonly string[]): Promise<string> => {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 };
 
-test('one of two gateways behind a balancer, with an upload that takes 8 s more: nothing fails', async () => {
+test('nothing fails while one of two gateways stops, even an upload that takes 8 s more', async () => {
   const services = await startHarness();
   closers.push(() => services.close());
   const urls = Object.entries(services.upstreams).map(([name, { url }]) => [
@@ -136,7 +136,7 @@ test('one of two gateways behind a balancer, with an upload that takes 8 s more:
       },
       'listening',
     );
-  const gateways = (await Promise.all([startGateway(), startGateway()])).map(kept);
+  const gateways = (await Promise.all([startGateway(), startGateway()])).map(killAfterTest);
   const [first = gateways[0]] = gateways;
   const url = await startBalancer(gateways.map(({ ready }) => ready.url));
   const load = startLoad(url, '/api/v1/gyms', {});

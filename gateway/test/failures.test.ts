@@ -13,8 +13,8 @@ const expectUnavailable = async (answer: Response, code?: string): Promise<void>
   expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0);
   expect(answer.headers.get('x-content-type-options')).toBe('nosniff');
   const text = await answer.text();
-  const said = { message: expect.any(String), ...(code === undefined ? {} : { code }) };
-  expect(JSON.parse(text)).toEqual(said);
+  const expected = { message: expect.any(String), ...(code === undefined ? {} : { code }) };
+  expect(JSON.parse(text)).toEqual(expected);
   expect(text).not.toMatch(/127\.0\.0\.|ECONN|wallet|:\d{4}/);
 };
 
@@ -22,24 +22,27 @@ describe('a service that is down', () => {
   beforeEach(() => harness.upstreams.wallet.stop());
   afterEach(() => harness.upstreams.wallet.start());
 
-  test.each(['GET', 'POST', 'DELETE'])('%s is 503 {message} with Retry-After', async (method) => {
-    await expectUnavailable(await fetch(`${harness.url}/api/v1/payments/1`, { method, headers: bearer() }));
-  });
+  test.each(['GET', 'POST', 'DELETE'])(
+    'a %s to a service that is down is 503 with a message and Retry-After',
+    async (method) => {
+      await expectUnavailable(await fetch(`${harness.url}/api/v1/payments/1`, { method, headers: bearer() }));
+    },
+  );
 
-  test('the message is in the language of Accept-Language', async () => {
+  test('the message of a 503 is in the language of Accept-Language', async () => {
     const answer = await fetch(`${harness.url}/api/v1/payments`, { headers: { 'accept-language': 'fa' } });
     expect([answer.status, answer.headers.get('content-language')]).toEqual([503, 'fa']);
     expect(((await answer.json()) as { message: string }).message).toMatch(/\p{Script=Arabic}/u);
   });
 
-  test('the other services are served', async () => {
+  test('requests to other services are answered while one is down', async () => {
     expect((await fetch(`${harness.url}/api/v1/posts`)).status).toBe(200);
   });
 
-  test('a GET is retried and succeeds after a restart', async () => {
-    const asked = fetch(`${harness.url}/api/v1/payments`);
+  test('a GET is retried, and succeeds after a restart of the service', async () => {
+    const answer = fetch(`${harness.url}/api/v1/payments`);
     await harness.upstreams.wallet.start();
-    const { status } = await asked;
+    const { status } = await answer;
     await harness.upstreams.wallet.stop();
     expect(status).toBe(200);
   });
@@ -53,14 +56,14 @@ describe('a service that drops the connection before an answer', () => {
     };
   };
 
-  test.each(['GET', 'HEAD'])('%s is retried once', async (method) => {
+  test.each(['GET', 'HEAD'])('a %s whose connection is dropped is retried once', async (method) => {
     dropFirst();
     expect((await fetch(`${harness.url}/api/v1/payments`, { method })).status).toBe(200);
     expect(harness.upstreams.wallet.received).toHaveLength(2);
   });
 
   test.each(['POST', 'PUT', 'DELETE'])(
-    '%s is never sent twice, and its outcome is unknown',
+    'a %s whose connection is dropped is never sent twice, and its outcome is unknown',
     async (method) => {
       dropFirst();
       const body = JSON.stringify({ amount: 1 });
@@ -71,7 +74,7 @@ describe('a service that drops the connection before an answer', () => {
     },
   );
 
-  test('503 after one retry', async () => {
+  test('a GET is 503 if its only retry fails too', async () => {
     harness.upstreams.wallet.handler = (request) => request.socket.destroy();
     await expectUnavailable(await fetch(`${harness.url}/api/v1/payments`));
     expect(harness.upstreams.wallet.received).toHaveLength(2);
@@ -86,7 +89,7 @@ describe('a service that does not answer in time', () => {
   beforeEach(() => impatient.reset());
   afterAll(() => impatient.close());
 
-  test('is 503 after the time-out', async () => {
+  test('a service that does not answer is 503 after the timeout', async () => {
     impatient.upstreams.wallet.handler = () => undefined;
     const startedAt = performance.now();
     await expectUnavailable(await fetch(`${impatient.url}/api/v1/payments`));
@@ -96,7 +99,7 @@ describe('a service that does not answer in time', () => {
     await expectUnavailable(posted, 'outcome_unknown');
   });
 
-  test('an answer that is interrupted is not complete for the client', async () => {
+  test('an interrupted answer is incomplete for the client too', async () => {
     impatient.upstreams.wallet.handler = (_request, response) => {
       response.writeHead(200, { 'content-length': '100' }).write('half');
     };
@@ -106,26 +109,29 @@ describe('a service that does not answer in time', () => {
 });
 
 describe('the limit per address', () => {
-  test.each(['/api/v1/posts', '/mcp'])('counts an IPv6 network: %s', async (path) => {
-    const limited = await startHarness({
-      ADDRESS_LIMIT_PER_MINUTE: '5',
-      TRUST_PROXY: '1',
-      EVENTS_NAMESPACE: `test-${crypto.randomUUID().slice(-12)}`,
-    });
-    try {
-      const statusFrom = async (address: string): Promise<number> =>
-        (await fetch(`${limited.url}${path}`, { headers: { 'x-forwarded-for': address } })).status;
-      for (let host = 1; host <= 5; host += 1) {
-        expect(await statusFrom(`2001:db8:1:2::${host}`)).not.toBe(429);
+  test.each(['/api/v1/posts', '/mcp'])(
+    'the address limit counts an IPv6 network as one address: %s',
+    async (path) => {
+      const limited = await startHarness({
+        ADDRESS_LIMIT_PER_MINUTE: '5',
+        TRUST_PROXY: '1',
+        EVENTS_NAMESPACE: `test-${crypto.randomUUID().slice(-12)}`,
+      });
+      try {
+        const statusFrom = async (address: string): Promise<number> =>
+          (await fetch(`${limited.url}${path}`, { headers: { 'x-forwarded-for': address } })).status;
+        for (let host = 1; host <= 5; host += 1) {
+          expect(await statusFrom(`2001:db8:1:2::${host}`)).not.toBe(429);
+        }
+        expect(await statusFrom('2001:db8:1:2::6')).toBe(429);
+        expect(await statusFrom('2001:db8:1:3::1')).not.toBe(429);
+      } finally {
+        await limited.close();
       }
-      expect(await statusFrom('2001:db8:1:2::6')).toBe(429);
-      expect(await statusFrom('2001:db8:1:3::1')).not.toBe(429);
-    } finally {
-      await limited.close();
-    }
-  });
+    },
+  );
 
-  test('is off by default', async () => {
+  test('the address limit is off by default', async () => {
     const statuses = await Promise.all(
       Array.from({ length: 50 }, async () => (await fetch(`${harness.url}/api/v1/posts`)).status),
     );
@@ -135,24 +141,27 @@ describe('the limit per address', () => {
   test.each([
     ['Redis', process.env.REDIS_URL ?? ''],
     ['memory, while Redis is unavailable', 'redis://127.0.0.1:1'],
-  ])('counts in %s: of twenty concurrent requests exactly five are accepted', async (_where, redisUrl) => {
-    const limited = await startHarness({
-      ADDRESS_LIMIT_PER_MINUTE: '5',
-      REDIS_URL: redisUrl,
-      EVENTS_NAMESPACE: `test-${crypto.randomUUID().slice(-12)}`,
-    });
-    try {
-      const answers = await Promise.all(
-        Array.from({ length: 20 }, () => fetch(`${limited.url}/api/v1/posts`)),
-      );
-      const refused = answers.filter(({ status }) => status === 429);
-      expect(answers.filter(({ status }) => status === 200)).toHaveLength(5);
-      expect(refused).toHaveLength(15);
-      expect(refused[0]?.headers.get('x-ratelimit-limit')).toBe('5');
-      expect(Number(refused[0]?.headers.get('retry-after'))).toBeGreaterThan(0);
-      expect((await fetch(`${limited.url}/health/live`)).status).toBe(200);
-    } finally {
-      await limited.close();
-    }
-  });
+  ])(
+    'the address limit counts in %s: exactly five of twenty concurrent requests are accepted',
+    async (_where, redisUrl) => {
+      const limited = await startHarness({
+        ADDRESS_LIMIT_PER_MINUTE: '5',
+        REDIS_URL: redisUrl,
+        EVENTS_NAMESPACE: `test-${crypto.randomUUID().slice(-12)}`,
+      });
+      try {
+        const answers = await Promise.all(
+          Array.from({ length: 20 }, () => fetch(`${limited.url}/api/v1/posts`)),
+        );
+        const refused = answers.filter(({ status }) => status === 429);
+        expect(answers.filter(({ status }) => status === 200)).toHaveLength(5);
+        expect(refused).toHaveLength(15);
+        expect(refused[0]?.headers.get('x-ratelimit-limit')).toBe('5');
+        expect(Number(refused[0]?.headers.get('retry-after'))).toBeGreaterThan(0);
+        expect((await fetch(`${limited.url}/health/live`)).status).toBe(200);
+      } finally {
+        await limited.close();
+      }
+    },
+  );
 });

@@ -76,7 +76,7 @@ describe('request headers', () => {
     'proxy-authorization',
     'te',
     'upgrade-insecure-requests',
-  ])('%s is not forwarded', async (name) => {
+  ])('the request header %s is not forwarded', async (name) => {
     const { headers } = await send({
       ...bearer(),
       [name]: name === 'authorization' ? (bearer().authorization ?? '') : 'x',
@@ -92,12 +92,12 @@ describe('request headers', () => {
     });
   });
 
-  test('the client’s address is that of its socket, regardless of its headers', async () => {
+  test('the client address is the address of the socket, regardless of the headers', async () => {
     const { headers } = await send({ 'x-client-address': '6.6.6.6', 'x-forwarded-for': '6.6.6.6' });
     expect(headers['x-client-address']).toBe('127.0.0.1');
   });
 
-  test('the service’s time is less than the gateway waits, regardless of the client’s headers', async () => {
+  test('the time limit of the service is shorter than the gateway’s, regardless of the client’s headers', async () => {
     const { headers } = await send({ 'x-request-timeout': '999999' });
     expect(headers['x-request-timeout']).toBe('24000');
   });
@@ -126,10 +126,10 @@ describe('request headers', () => {
   });
 
   test.each([
-    ['an invalid one', { host: '[::1' }],
-    ['an address in brackets that is none', { host: '[a]' }],
+    ['an unclosed bracket', { host: '[::1' }],
+    ['brackets without an address', { host: '[a]' }],
     ['a user', { host: 'user@a' }],
-  ])('a request with a host of %s is 400 on both ports, and reaches no service', async (_what, headers) => {
+  ])('a request whose host has %s is 400 on both ports, and reaches no service', async (_what, headers) => {
     for (const [origin, path] of [
       [harness.url, '/api/v1/auth/login'],
       [harness.url, '/health/live'],
@@ -144,7 +144,7 @@ describe('request headers', () => {
     expect(allReceived(harness)).toEqual([]);
   });
 
-  test('a coding of the body is judged by its service, after the permission of the caller', async () => {
+  test('Content-Encoding is forwarded, so that the service checks it after the permission', async () => {
     const { headers } = await send(
       { 'content-type': 'application/json', 'content-encoding': 'gzip' },
       'POST',
@@ -156,7 +156,7 @@ describe('request headers', () => {
   test.each([
     ['/mcp', 'application/json', {}],
     ['/account-deletion', 'application/x-www-form-urlencoded', { cookie: 'account_deletion=guest.x' }],
-  ])('a coding of a body for %s is 415', async (path, type, more) => {
+  ])('a body for %s with a Content-Encoding is 415', async (path, type, more) => {
     const answer = await rawRequest(harness.url, path, {
       method: 'POST',
       headers: { ...bearer(), 'content-type': type, 'content-encoding': 'gzip', ...more },
@@ -185,9 +185,9 @@ describe('request ids and traces', () => {
   });
 
   test.each(['', 'with space', 'x'.repeat(129), '<script>'])(
-    '%j is replaced by a generated id',
-    async (given) => {
-      const answer = await rawRequest(harness.url, '/api/v1/posts', { headers: { 'x-request-id': given } });
+    'the X-Request-Id %j is replaced by a generated id',
+    async (id) => {
+      const answer = await rawRequest(harness.url, '/api/v1/posts', { headers: { 'x-request-id': id } });
       expect(answer.headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/);
     },
   );
@@ -205,7 +205,7 @@ describe('request ids and traces', () => {
 });
 
 describe('response headers', () => {
-  test('headers for the client are forwarded', async () => {
+  test('response headers for the client are forwarded', async () => {
     const headers = {
       'content-language': 'fa',
       'retry-after': '17',
@@ -227,7 +227,7 @@ describe('response headers', () => {
     expect(answer.text).toBe('1234');
   });
 
-  test('internal and hop-by-hop headers are not forwarded', async () => {
+  test('internal and hop-by-hop response headers are not forwarded', async () => {
     harness.upstreams.content.handler = (_request, response) =>
       response
         .writeHead(200, {
@@ -277,7 +277,7 @@ describe('response headers', () => {
     expect([answer.headers['x-powered-by'], answer.headers.server]).toEqual([undefined, undefined]);
   });
 
-  test('a 401 has them as well', async () => {
+  test('a 401 has the security headers', async () => {
     const answer = await rawRequest(harness.url, '/api/v1/posts', { headers: bearer('unknown') });
     expect(answer.headers).toMatchObject({
       'x-content-type-options': 'nosniff',
@@ -285,7 +285,7 @@ describe('response headers', () => {
     });
   });
 
-  test('a service cannot remove or change them', async () => {
+  test('a service cannot remove or change the security headers', async () => {
     harness.upstreams.content.handler = (_request, response) =>
       response.writeHead(200, { 'referrer-policy': 'unsafe-url', 'x-request-id': 'other' }).end('{}');
     const answer = await rawRequest(harness.url, '/api/v1/posts', { headers: { 'x-request-id': 'mine' } });
@@ -293,7 +293,7 @@ describe('response headers', () => {
   });
 });
 
-describe('with TLS in front', () => {
+describe('a public origin with TLS', () => {
   let secure: Harness;
   let plain: Harness;
   beforeAll(async () => {
@@ -306,11 +306,11 @@ describe('with TLS in front', () => {
   afterAll(() => Promise.all([secure.close(), plain.close()]));
 
   test.each(['/api/v1/posts', '/api/v1/openapi.json', '/health/live', '/nobody', '/docs'])(
-    '%s tells browsers to use TLS only, and without TLS does not',
+    '%s tells browsers to use only TLS, but not if the public origin has no TLS',
     async (path) => {
       const answers = await Promise.all([secure, plain].map(({ url }) => fetch(`${url}${path}`)));
-      const told = answers.map(({ headers }) => headers.get('strict-transport-security'));
-      expect(told).toEqual(['max-age=31536000', null]);
+      const policies = answers.map(({ headers }) => headers.get('strict-transport-security'));
+      expect(policies).toEqual(['max-age=31536000', null]);
     },
   );
 
@@ -333,7 +333,7 @@ describe('with TLS in front', () => {
     expect(days > 30 && days < 365).toBe(true);
   });
 
-  test('without a contact there is no security.txt', async () => {
+  test('security.txt is 404 without a contact', async () => {
     expect((await fetch(`${plain.url}/.well-known/security.txt`)).status).toBe(404);
   });
 });

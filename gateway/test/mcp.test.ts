@@ -65,7 +65,7 @@ const TOOLS: [
   ['get_post', { id: 4 }, 'content', '/api/v1/posts/4', { data: { id: 4 } }],
   [
     'list_gyms',
-    // An empty argument is an empty query parameter: it counts as absent.
+    // An empty argument is an empty query parameter, which is treated as absent.
     { near: '35.7,51.4', major_ids: '1,2', search: '', city_id: '' },
     'gyms',
     '/api/v1/gyms?major_ids=1%2C2&near=35.7%2C51.4',
@@ -77,7 +77,7 @@ const TOOLS: [
 ];
 
 describe('a tool', () => {
-  test.each(TOOLS)('%s %j calls the API as its caller', async (name, args, service, url, body) => {
+  test.each(TOOLS)('%s %j calls the API as the caller', async (name, args, service, url, body) => {
     answer(service, 200, body);
     const client = await connect(MEMBER_TOKEN, { 'accept-language': 'fa' });
     await client.listTools();
@@ -100,7 +100,7 @@ describe('a tool', () => {
     ['list_posts', { per_page: 101 }],
     ['list_posts', { order: 'RANDOM' }],
     ['list_gyms', { near: 'here' }],
-  ])('%s with %j is refused without a call of the API', async (name, args) => {
+  ])('%s with %j is refused without calling the API', async (name, args) => {
     const client = await connect();
     const result = await call(client, name, args);
     expect(result.isError).toBe(true);
@@ -117,14 +117,14 @@ describe('a tool', () => {
     [422, { message: 'Invalid.', errors: { page: ['Too far.'] } }, 'Invalid. {"page":["Too far."]}'],
     [429, { message: 'Too many.' }, 'Too many.'],
     [500, {}, 'The API answered 500.'],
-  ])('returns the message of an API answer of %i', async (status, body, text) => {
+  ])('a tool returns the message of an API answer of %i', async (status, body, text) => {
     answer('gyms', status, body);
     const client = await connect();
     expect(await call(client, 'get_gym', { id: 1 })).toMatchObject({ isError: true, content: [{ text }] });
     await client.close();
   });
 
-  test('returns an error when its service is unavailable', async () => {
+  test('a tool returns an error if its service is unavailable', async () => {
     await gateway.upstreams.gyms.stop();
     try {
       const client = await connect();
@@ -168,7 +168,7 @@ describe('a tool', () => {
 });
 
 describe('the list of tools', () => {
-  test('is that of the contract, read-only, with input and output schemas', async () => {
+  test('the tool list has the tools of the contract, read-only, with input and output schemas', async () => {
     const client = await connect();
     const { tools } = await client.listTools();
     expect(tools.map(({ name }) => name)).toEqual([...TOOLS.map(([name]) => name), 'list_deletion_blockers']);
@@ -181,7 +181,7 @@ describe('the list of tools', () => {
     await client.close();
   });
 
-  test('contains the tools that the token may use, at each request', async () => {
+  test('the tool list has the tools that the token may use at the time of the request', async () => {
     gateway.tokens.set('fpo_narrow', { ...caller(8, ['posts.view']), tokenKind: 'oauth' });
     const client = await connect('fpo_narrow');
     const open = ['get_profile', 'list_gyms', 'get_gym', 'list_training_services', 'get_training_service'];
@@ -197,7 +197,7 @@ describe('the list of tools', () => {
   });
 });
 
-describe('access', () => {
+describe('access to /mcp', () => {
   const RESOURCE = 'resource_metadata="https://api.example.com/.well-known/oauth-protected-resource/mcp"';
   const post = (headers: Record<string, string>, body: unknown = { jsonrpc: '2.0', id: 1, method: 'ping' }) =>
     fetch(`${gateway.url}/mcp`, {
@@ -210,7 +210,7 @@ describe('access', () => {
       body: typeof body === 'string' ? body : JSON.stringify(body),
     });
 
-  test('401 without a token, with the address of the resource metadata', async () => {
+  test('a request without a token is 401 with the address of the resource metadata', async () => {
     for (const response of [await post({}), await fetch(`${gateway.url}/mcp`)]) {
       expect(response.status).toBe(401);
       expect(response.headers.get('www-authenticate')).toBe(
@@ -219,7 +219,7 @@ describe('access', () => {
     }
   });
 
-  test('401 with a bad token', async () => {
+  test('a request with an invalid token is 401', async () => {
     const response = await post(bearer('fpo_unknown'));
     expect(response.status).toBe(401);
     expect(response.headers.get('www-authenticate')).toMatch(
@@ -228,7 +228,7 @@ describe('access', () => {
     expect((await post({ authorization: 'Basic eDp5' })).status).toBe(401);
   });
 
-  test('403 for an app without the scope of a tool, with what to ask its user for', async () => {
+  test('a tool call without its scope is 403 with the scopes to request', async () => {
     const grantable = new Set(['payments.view_own'] as const);
     gateway.tokens.set('fpo_narrow', { ...caller(8, ['posts.view']), tokenKind: 'oauth', grantable });
     const params = { name: 'get_balance', arguments: {} };
@@ -249,7 +249,7 @@ describe('access', () => {
     expect(allReceived(gateway)).toEqual([]);
   });
 
-  test('no 403 for an app whose user could not give the scope either: the tool refuses', async () => {
+  test('a tool call whose scope the user cannot grant is refused by the tool, without 403', async () => {
     gateway.tokens.set('fpo_role', { ...caller(8, ['posts.view']), tokenKind: 'oauth' });
     const params = { name: 'get_balance', arguments: {} };
     const response = await post(bearer('fpo_role'), { jsonrpc: '2.0', id: 1, method: 'tools/call', params });
@@ -257,7 +257,7 @@ describe('access', () => {
     expect(await response.json()).toMatchObject({ result: { isError: true } });
   });
 
-  test('401 for an app whose token is for the API only', async () => {
+  test('a token for only the API is 401', async () => {
     const forApi = { ...caller(8), tokenKind: 'oauth', audience: 'https://api.example.com/api/v1' } as const;
     gateway.tokens.set('fpo_api', forApi);
     const response = await post(bearer('fpo_api'));
@@ -271,7 +271,7 @@ describe('access', () => {
     }
   });
 
-  test('401 after a revocation, during a session', async () => {
+  test('a client whose token is revoked gets 401 at its next request', async () => {
     const client = await connect();
     expect(await toolNames(client)).toContain('get_profile');
     gateway.tokens.delete(MEMBER_TOKEN);
@@ -285,17 +285,17 @@ describe('access', () => {
     'null',
     'https://api.example.com.evil.example',
     'http://api.example.com',
-  ])('403 for a page of %s, even with a valid token', async (origin) => {
+  ])('a page of %s gets 403, even with a valid token', async (origin) => {
     const response = await post({ ...bearer(), origin });
     expect(response.status).toBe(403);
     expect(gateway.introspections()).toBe(0);
   });
 
-  test('200 for a page of the own origin', async () => {
+  test('a page of the public origin may call /mcp', async () => {
     expect((await post({ ...bearer(), origin: 'https://api.example.com' })).status).toBe(200);
   });
 
-  test.each(['GET', 'PUT', 'DELETE', 'PATCH'])('POST only: %s is 405', async (method) => {
+  test.each(['GET', 'PUT', 'DELETE', 'PATCH'])('a %s is 405 with Allow: POST', async (method) => {
     const response = await fetch(`${gateway.url}/mcp`, { method, headers: bearer() });
     expect(response.status).toBe(405);
     expect(response.headers.get('allow')).toBe('POST');
@@ -303,7 +303,7 @@ describe('access', () => {
 
   test.each<[string, Record<string, string>, unknown, number]>([
     ['invalid JSON', {}, '{', 400],
-    ['not a message', {}, {}, 400],
+    ['a body that is not a message', {}, {}, 400],
     ['an empty body', {}, '', 400],
     ['another type', { 'content-type': 'text/plain' }, 'x', 415],
     ['another accept', { accept: 'text/html' }, { jsonrpc: '2.0', id: 1, method: 'ping' }, 406],
@@ -319,7 +319,7 @@ describe('access', () => {
       { jsonrpc: '2.0', id: 1, method: 'ping' },
       400,
     ],
-  ])('%s is refused', async (_what, headers, body, status) => {
+  ])('a request with %s is refused', async (_what, headers, body, status) => {
     expect((await post({ ...bearer(), ...headers }, body)).status).toBe(status);
   });
 
@@ -346,7 +346,7 @@ describe('access', () => {
     [undefined, 'application/json'],
     ['text/event-stream', 'text/event-stream'],
     ['*/*, application/json;q=0', 'text/event-stream'],
-  ])('accept %j is answered as %s', async (accept, type) => {
+  ])('a request with Accept %j is answered with %s', async (accept, type) => {
     const body = Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' }));
     const headers = {
       ...bearer(),
@@ -368,13 +368,13 @@ describe('access', () => {
     expect(JSON.parse(json)).toMatchObject({ id: 1, result: { tools: expect.any(Array) } });
   });
 
-  test.each(['ops', 'account_deletion'] as const)('the session of the page %s is 403', async (page) => {
+  test.each(['ops', 'account_deletion'] as const)('a session of the page %s is 403', async (page) => {
     gateway.tokens.set(MEMBER_TOKEN, { ...caller(7), page });
     const response = await post(bearer(), { jsonrpc: '2.0', id: 1, method: 'tools/list' });
     expect([response.status, allReceived(gateway)]).toEqual([403, []]);
   });
 
-  test('a client without a session may list the tools and call one', async () => {
+  test('a client may list and call tools without an MCP session', async () => {
     const listed = await post(bearer(), { jsonrpc: '2.0', id: 1, method: 'tools/list' });
     expect(listed.headers.get('content-type')).toBe('application/json');
     expect(((await listed.json()) as { result: { tools: unknown[] } }).result.tools).toHaveLength(11);
@@ -384,12 +384,12 @@ describe('access', () => {
     expect(await called.json()).toMatchObject({ id: 2, result: { structuredContent: PAGE } });
   });
 
-  test('an unknown session id is ignored: there are no sessions', async () => {
+  test('a session id is ignored, because there are no MCP sessions', async () => {
     const response = await post({ ...bearer(), 'mcp-session-id': 'nobody' });
     expect([response.status, response.headers.get('mcp-session-id')]).toEqual([200, null]);
   });
 
-  test('a body of more than 64 KiB is 413, one nested deeper than 32 is 400', async () => {
+  test('a body of more than 64 KiB is 413, and one nested deeper than 32 levels is 400', async () => {
     for (const length of [64 * 1024, 1024 * 1024]) {
       const params = { name: 'get_profile', arguments: { x: 'x'.repeat(length) } };
       const call = { jsonrpc: '2.0', id: 1, method: 'tools/call', params };
@@ -409,9 +409,9 @@ describe('access', () => {
     ['a string as arguments', { name: 'get_profile', arguments: 'x' }],
     ['a list as arguments', { name: 'get_profile', arguments: [1] }],
     ['missing arguments', { name: 'get_payment' }],
-    ['a task of it', { name: 'get_profile', task: { ttl: 1_000 } }],
-    ['nothing', undefined],
-  ])('a call with %s is an error, without a call of the API', async (_what, params) => {
+    ['a task', { name: 'get_profile', task: { ttl: 1_000 } }],
+    ['no parameters', undefined],
+  ])('a tool call with %s is an error, without calling the API', async (_what, params) => {
     const response = await post(bearer(), { jsonrpc: '2.0', id: 1, method: 'tools/call', params });
     expect(response.status).toBe(200);
     const { result, error } = (await response.json()) as { result?: { isError: true }; error?: object };
@@ -444,7 +444,7 @@ describe('a batch', () => {
       signal: AbortSignal.timeout(5_000),
     });
 
-  test('is answered message by message, up to 10 messages', async () => {
+  test('a batch of up to 10 messages is answered message by message', async () => {
     answer('gyms', 200, PAGE);
     const response = await send([callOf(1), callOf(2), { jsonrpc: '2.0', method: 'notifications/x' }]);
     const answers = (await response.json()) as { id: number; result: { structuredContent: unknown } }[];
@@ -463,7 +463,7 @@ describe('a batch', () => {
     expect(allReceived(gateway)).toEqual([]);
   });
 
-  test('makes one call at a time, and checks the token once', async () => {
+  test('a batch makes one call at a time, and checks the token once', async () => {
     let open = 0;
     let most = 0;
     gateway.upstreams.gyms.handler = (_request, response) => {
@@ -478,11 +478,11 @@ describe('a batch', () => {
     const answers = (await response.json()) as { result: { structuredContent: unknown } }[];
     expect(answers.map(({ result }) => result.structuredContent)).toEqual(Array(10).fill(PAGE));
     expect(most).toBe(1);
-    // Again for each half second on a slow machine.
+    // On a slow machine, the token is checked again after each half second.
     expect(gateway.introspections()).toBeLessThan(6);
   });
 
-  test('whose token is revoked during it makes no further call', async () => {
+  test('a batch whose token is revoked makes no further call', async () => {
     gateway.blockers.set(7, [{ code: 'unsettled_balance', extras_json: '{"balance":5}' }]);
     gateway.upstreams.gyms.handler = (_request, response) => {
       gateway.tokens.delete(MEMBER_TOKEN);
@@ -507,7 +507,7 @@ describe('a batch', () => {
   test.each([
     ['before', false],
     ['after', true],
-  ])('that cancels its own call, %s it, is answered', async (_where, isAfter) => {
+  ])('a call is answered even if its batch has a cancellation %s it', async (_where, isAfter) => {
     gateway.upstreams.gyms.handler = (_request, response) => {
       setTimeout(() => {
         response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(PAGE));
@@ -520,7 +520,7 @@ describe('a batch', () => {
   });
 });
 
-test('a user has at most 32 POSTs answered at one time; others are not affected', async () => {
+test('a user can have at most 32 concurrent POSTs, and other users are not affected', async () => {
   gateway.tokens.set('fps_other', caller(8));
   const waiting: (() => void)[] = [];
   gateway.upstreams.gyms.handler = (_request, response) => {
@@ -553,7 +553,7 @@ test('a user has at most 32 POSTs answered at one time; others are not affected'
   expect(((await refused.json()) as { message: string }).message).toMatch(/\p{Script=Arabic}/u);
   expect(refused.headers.get('retry-after')).toMatch(/^\d+$/);
   expect((await post('fps_other', ping)).status).toBe(200);
-  // Disconnecting frees nothing while the calls are still being made.
+  // Disconnecting frees no place while the calls are still running.
   leaving.abort();
   await Promise.allSettled(first);
   expect((await post(MEMBER_TOKEN, ping)).status).toBe(503);
@@ -561,7 +561,7 @@ test('a user has at most 32 POSTs answered at one time; others are not affected'
   await eventually(async () => (await post(MEMBER_TOKEN, ping)).status === 200);
 });
 
-test('twenty concurrent clients do not mix', async () => {
+test('twenty concurrent clients receive only their own answers', async () => {
   gateway.upstreams.identity.handler = (request, response) => {
     const [, claims = ''] = String(request.headers['x-caller-context']).split('.');
     const { sub } = JSON.parse(Buffer.from(claims, 'base64url').toString());

@@ -1,4 +1,4 @@
-/** OAuth at the gateway: the metadata is answered, the rest is forwarded to identity. */
+/** OAuth at the gateway, which answers requests for metadata and forwards all others to identity. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { allReceived, allStrays, bearer, type Harness, rawRequest, startHarness } from './support.ts';
 
@@ -12,7 +12,7 @@ beforeEach(() => gateway.reset());
 const BASE = 'https://api.example.com';
 
 describe('the metadata', () => {
-  test('of the authorization server names its endpoints at the public origin (RFC 8414)', async () => {
+  test('the authorization server metadata names the endpoints at the public origin (RFC 8414)', async () => {
     const response = await fetch(`${gateway.url}/.well-known/oauth-authorization-server`);
     expect(response.status).toBe(200);
     expect(response.headers.get('access-control-allow-origin')).toBe('*');
@@ -31,7 +31,7 @@ describe('the metadata', () => {
     });
   });
 
-  test('contains no scope that allows taking over accounts', async () => {
+  test('the metadata contains no scope that allows taking over accounts', async () => {
     const response = await fetch(`${gateway.url}/.well-known/oauth-authorization-server`);
     const { scopes_supported: scopes } = (await response.json()) as { scopes_supported: string[] };
     expect(scopes).toEqual(expect.arrayContaining(['posts.view', 'payments.view_own', 'users.view_all']));
@@ -40,7 +40,7 @@ describe('the metadata', () => {
   });
 
   test.each(['', '/mcp', '/api/v1'])(
-    'of the resource at %j names its authorization server (RFC 9728)',
+    'the metadata of the resource at %j names the authorization server (RFC 9728)',
     async (path) => {
       const response = await fetch(`${gateway.url}/.well-known/oauth-protected-resource${path}`);
       expect(response.status).toBe(200);
@@ -52,7 +52,7 @@ describe('the metadata', () => {
     },
   );
 
-  test('does not depend on the Host header, and there is none of OpenID Connect', async () => {
+  test('the metadata does not depend on the Host header, and OpenID Connect has none', async () => {
     const headers = { host: 'EVIL.example', 'x-forwarded-host': 'evil.example' };
     const { text } = await rawRequest(gateway.url, '/.well-known/oauth-authorization-server', { headers });
     expect(text).not.toMatch(/evil/i);
@@ -61,7 +61,7 @@ describe('the metadata', () => {
 });
 
 describe('paths below /oauth', () => {
-  test('are forwarded to identity as a guest’s, with the headers that its pages need', async () => {
+  test('requests below /oauth are forwarded to identity as a guest’s, with the headers for its pages', async () => {
     const answer = await rawRequest(gateway.url, '/oauth/interaction/abc', {
       method: 'POST',
       headers: {
@@ -95,7 +95,7 @@ describe('paths below /oauth', () => {
     expect(gateway.introspections()).toBe(0);
   });
 
-  test('return cookies, redirects and the content security policy of the pages', async () => {
+  test('cookies, redirects and the content security policy of identity’s pages are returned', async () => {
     gateway.upstreams.identity.handler = (_request, response) => {
       response
         .writeHead(303, {
@@ -118,14 +118,14 @@ describe('paths below /oauth', () => {
     expect(gateway.upstreams.identity.received[0]?.url).toBe('/oauth/authorize?client_id=x&scope=a%20b');
   });
 
-  test('are not retried: a GET of a page may have an effect', async () => {
-    let asked = 0;
+  test('a GET below /oauth is not retried, because it may have an effect', async () => {
+    let requests = 0;
     gateway.upstreams.identity.handler = (request) => {
-      asked += 1;
+      requests += 1;
       request.socket.destroy();
     };
     expect((await rawRequest(gateway.url, '/oauth/authorize/abc')).status).toBe(503);
-    expect(asked).toBe(1);
+    expect(requests).toBe(1);
   });
 
   test('cookies and origins are not forwarded to the API', async () => {

@@ -74,7 +74,7 @@ const referencesIn = (document: unknown): string[] =>
   [...JSON.stringify(document).matchAll(/"\$ref":"([^"]+)"/g)].map(([, reference]) => reference ?? '');
 
 describe('GET /api/v1/openapi.json', () => {
-  test('is encoded once for all guests, and has the same bytes and ETag for each', async () => {
+  test('the OpenAPI document is encoded once, and has the same bytes and ETag for every client', async () => {
     await readDocument();
     const encode = jest.spyOn(JSON, 'stringify');
     try {
@@ -91,7 +91,7 @@ describe('GET /api/v1/openapi.json', () => {
     }
   });
 
-  test('is compressed as the client accepts it, and each coding has an ETag of its own', async () => {
+  test('the OpenAPI document is compressed as the client accepts it, with one ETag per coding', async () => {
     const ask = async (coding: string, etag = '"none"') => {
       const {
         statusCode: status,
@@ -112,7 +112,7 @@ describe('GET /api/v1/openapi.json', () => {
     expect((await ask('identity', gzip.etag)).status).toBe(200);
   });
 
-  test('contains the public routes of all services, and every reference resolves', async () => {
+  test('the OpenAPI document has the public routes of all services, and every reference resolves', async () => {
     const { status, document } = await readDocument();
     expect(status).toBe(200);
     expect(document).toMatchObject({
@@ -133,7 +133,7 @@ describe('GET /api/v1/openapi.json', () => {
       'WalletOwn',
     ]);
     const references = referencesIn(document);
-    // That of each service's own schema and error, and that of the error's schema.
+    // Each service refers to its own schema and to the error, which refers to its schema.
     expect(references).toHaveLength(2 * SERVICES.length + 1);
     for (const reference of references) {
       const [, components = '', kind = '', name = ''] = reference.split('/');
@@ -142,7 +142,7 @@ describe('GET /api/v1/openapi.json', () => {
     expect(document.tags).toHaveLength(SERVICES.length);
   });
 
-  test('is in English, or in the language that is asked for: title, introduction, tags and summaries', async () => {
+  test('the OpenAPI document has its title, tags and texts in English or the requested language', async () => {
     harness.upstreams.gyms.document = describeRoute('gyms', '/api/v1/gyms');
     const ask = async (query: string, headers: Record<string, string> = {}) => {
       const answer = await fetch(`${harness.url}/api/v1/openapi.json${query}`, { headers });
@@ -179,20 +179,20 @@ describe('GET /api/v1/openapi.json', () => {
     expect(persian.others).toEqual(english.others);
   });
 
-  test('an operation without a summary in a language has its English one', async () => {
+  test('an operation without a summary in a language has the English summary', async () => {
     harness.upstreams.gyms.document = describeRoute('Of a later release', '/api/v1/gyms/later');
     const answer = await fetch(`${harness.url}/api/v1/openapi.json?lang=fa`);
     const { paths } = (await answer.json()) as { paths: Record<string, { get: { summary: string } }> };
     expect(paths['/api/v1/gyms/later']?.get.summary).toBe('Of a later release');
   });
 
-  test('concurrent requests ask each service once', async () => {
+  test('concurrent requests read the document of each service once', async () => {
     await Promise.all(Array.from({ length: 20 }, readDocument));
     await readDocument();
     expect(SERVICES.map((service) => harness.upstreams[service].documentReads)).toEqual([1, 1, 1, 1, 1, 1]);
   });
 
-  test('an unavailable service is left out, and asked again at the next request', async () => {
+  test('an unavailable service is left out of the document, and called again at the next request', async () => {
     await harness.upstreams.gyms.stop();
     expect(Object.keys((await readDocument()).document.paths)).not.toContain('/api/v1/gyms');
     await harness.upstreams.gyms.start();
@@ -205,7 +205,7 @@ describe('GET /api/v1/openapi.json', () => {
     expect([status, Object.keys(document.paths).length]).toEqual([200, SERVICES.length - 1]);
   });
 
-  test('503 while no service answers', async () => {
+  test('the OpenAPI document is 503 while no service answers', async () => {
     await Promise.all(Object.values(harness.upstreams).map((upstream) => upstream.stop()));
     expect((await readDocument()).status).toBe(503);
   });
@@ -252,7 +252,7 @@ describe('GET /docs', () => {
     },
   );
 
-  test('each answer of the reference has a nonce of its own', async () => {
+  test('each answer of the reference has a different nonce', async () => {
     const nonceOf = ({ policy }: { policy: string }): string | undefined =>
       /'nonce-([^']+)'/.exec(policy)?.[1];
     const [first, second] = [await load('/docs'), await load('/docs')];
@@ -261,27 +261,27 @@ describe('GET /docs', () => {
     expect(first.text).toContain(`content="${nonceOf(first)}"`);
   });
 
-  test('the reference shows the public document, and no account without the demo data', async () => {
+  test('the reference shows the public document, and no accounts without the demo data', async () => {
     const { text } = await load('/docs/reference.js');
     expect(text).toContain('fetch("/api/v1/openapi.json?lang=en")');
     expect(text).toContain('const accounts = [];');
     expect(text).not.toContain('password"');
   });
 
-  test('the page of errors has each code with its text in both languages', async () => {
+  test('the errors page has each code with its text in both languages', async () => {
     const { text } = await load('/docs/errors');
     expect(text).toContain('<code>payments.insufficient_balance</code>');
     expect(text).toContain('lang="fa" dir="rtl"');
     expect(text).toMatch(/\p{Script=Arabic}/u);
   });
 
-  test('the page of errors leads to each code, and says when it occurs and what to do', async () => {
+  test('the errors page links to each code, and says when it occurs and what to do', async () => {
     const { text } = await load('/docs/errors');
     const ids = [...text.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id);
     expect(ids).toEqual([...new Set(ids)]);
     expect(ids).toEqual(expect.arrayContaining(['400', '400-payments.insufficient_balance']));
     for (const [, target] of text.matchAll(/errors\?lang=en#([^"]+)"/g)) expect(ids).toContain(target);
-    expect(text).toMatch(/When:.*balance of the wallet is too low.*?What to do:.*?Offer a deposit/s);
+    expect(text).toMatch(/When:.*balance of the wallet is too low.*?What to do:.*?Offer to deposit/s);
   });
 
   test.each(PAGES)('%s is in the language of its reader', async (path) => {
@@ -297,14 +297,14 @@ describe('GET /docs', () => {
     expect(text).toContain(`href="${path}?lang=en" lang="en"`);
   });
 
-  test.each(PAGES)('%s leads to each of the other pages in the language of its reader', async (path) => {
+  test.each(PAGES)('%s links to each of the other pages in the language of its reader', async (path) => {
     const { text } = await load(`${path}?lang=fa`);
     for (const other of PAGES) {
       if (other !== path) expect(text).toContain(`href="${other}?lang=fa"`);
     }
   });
 
-  test.each(TEXTS)('$path has the text of $file, with contents that lead to its headings', async (own) => {
+  test.each(TEXTS)('$path has the text of $file, with contents that link to its headings', async (own) => {
     const source = await readFile(new URL(`../../${own.file}`, import.meta.url), 'utf8');
     const headings = [...source.matchAll(/^##+ (.+)$/gm)].map(([, heading]) => heading);
     const { text } = await load(`${own.path}?lang=fa`);
@@ -325,7 +325,7 @@ describe('GET /docs', () => {
     expect((await load(own.path)).text).not.toContain('The text of this page is in English.');
   });
 
-  test('each text of the pages is part of the image of the product', async () => {
+  test('the image of the product contains each text of the pages', async () => {
     const read = (file: string) => readFile(new URL(`../../${file}`, import.meta.url), 'utf8');
     const [ignored, stages] = [await read('.dockerignore'), await read('Dockerfile')];
     const product = stages.slice(stages.indexOf(' AS product'));
@@ -335,7 +335,7 @@ describe('GET /docs', () => {
     }
   });
 
-  test('the events are an AsyncAPI document whose references resolve, and a page', async () => {
+  test('every event is on the events page and in the AsyncAPI document, whose references resolve', async () => {
     const document = JSON.parse((await load('/docs/events/asyncapi.json')).text);
     expect(document.asyncapi).toBe('3.0.0');
     const page = await load('/docs/events');
@@ -356,7 +356,7 @@ describe('GET /docs', () => {
     }
   });
 
-  test('the page of events leads to each event, and says when it is published and what to do', async () => {
+  test('the events page links to each event, and says when it is published and what to do', async () => {
     for (const locale of LOCALES) {
       const { text } = await load(`/docs/events?lang=${locale}`);
       for (const { type, summary = '' } of EVENTS) {
@@ -376,7 +376,7 @@ describe('GET /docs', () => {
     expect(remedies.sort()).toEqual(EVENTS.map(({ type }) => `docs.events.remedy.${type}`).sort());
   });
 
-  test('a payload of the AsyncAPI document is what the schema of the event accepts', async () => {
+  test('a payload in the AsyncAPI document has the schema of its event', async () => {
     const { components } = JSON.parse((await load('/docs/events/asyncapi.json')).text);
     const [, own] = components.messages['gyms.gym.changed'].payload.allOf;
     expect(own.properties.type).toEqual({ type: 'string', const: 'gyms.gym.changed' });

@@ -23,7 +23,7 @@ const read = async (path: string, origin = harness.url): Promise<{ status: numbe
   return { status: answer.status, body: await answer.json() };
 };
 
-describe('paths that the gateway answers itself', () => {
+describe('the gateway’s own paths', () => {
   test.each([
     ['url', '/api/v1/openapi.json'],
     ['url', '/docs'],
@@ -31,7 +31,7 @@ describe('paths that the gateway answers itself', () => {
     ['operationsUrl', '/health/live'],
     ['operationsUrl', '/health/services'],
     ['operationsUrl', '/metrics'],
-  ] as const)('%s: %s with another method is 405 with Allow, with any body', async (origin, path) => {
+  ] as const)('%s: %s with another method is 405 with Allow, whatever the body', async (origin, path) => {
     for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) {
       const headers = { 'content-type': 'text/plain' };
       const answer = await fetch(`${harness[origin]}${path}`, { method, headers, body: 'x' });
@@ -40,7 +40,7 @@ describe('paths that the gateway answers itself', () => {
     }
   });
 
-  test('an unknown path is 404 with any method and body', async () => {
+  test('an unknown path is 404, whatever the method and the body', async () => {
     for (const method of ['GET', 'POST', 'DELETE']) {
       const body = method === 'GET' ? undefined : 'x';
       const answer = await fetch(`${harness.url}/nobody`, {
@@ -55,7 +55,7 @@ describe('paths that the gateway answers itself', () => {
 
 describe('the operations port', () => {
   test.each(['/metrics', '/health/services'])(
-    '%s is 404 on the public port with any method',
+    '%s is 404 on the public port, whatever the method',
     async (path) => {
       for (const method of ['GET', 'POST', 'OPTIONS', 'HEAD']) {
         const answer = await fetch(`${harness.url}${path}`, { method });
@@ -68,7 +68,7 @@ describe('the operations port', () => {
     },
   );
 
-  test.each(['/health/live', '/health/ready'])('%s is on both ports', async (path) => {
+  test.each(['/health/live', '/health/ready'])('%s is available on both ports', async (path) => {
     const [{ status, body }, other] = [await read(path, harness.operationsUrl), await read(path)];
     expect([status, body.status, Object.keys(body)]).toEqual([
       other.status,
@@ -78,7 +78,7 @@ describe('the operations port', () => {
   });
 
   test.each(['/api/v1/posts', '/api/v1/openapi.json', '/docs', '/oauth/authorize', '/mcp'])(
-    '%s is not on the operations port',
+    '%s is not available on the operations port',
     async (path) => {
       expect(await read(path, harness.operationsUrl)).toEqual({
         status: 404,
@@ -89,7 +89,7 @@ describe('the operations port', () => {
 });
 
 describe('health', () => {
-  test('live reports the process only', async () => {
+  test('the liveness probe reports only the process', async () => {
     for (const upstream of Object.values(harness.upstreams)) upstream.ready = false;
     expect(await read('/health/live')).toEqual({ status: 200, body: { status: 'live' } });
   });
@@ -98,7 +98,7 @@ describe('health', () => {
     ['up', () => testServers().REDIS_URL],
     ['down', () => 'redis://127.0.0.1:1'],
   ])(
-    'ready shows that Redis is %s, does not need it, and asks none of the services',
+    'the readiness probe shows that Redis is %s, does not need it, and calls no service',
     async (state, address) => {
       const gateway = await startHarness({ REDIS_URL: address() });
       try {
@@ -116,7 +116,7 @@ describe('health', () => {
     },
   );
 
-  test.each(SERVICES)('ready while %s does not answer', async (service) => {
+  test.each(SERVICES)('the gateway is ready while %s does not answer', async (service) => {
     harness.upstreams[service].ready = false;
     expect((await read('/health/ready')).status).toBe(200);
     await harness.upstreams[service].stop();
@@ -125,7 +125,7 @@ describe('health', () => {
     expect([status, body.status]).toEqual([200, 'ready']);
   });
 
-  test('it starts while no service answers', async () => {
+  test('the gateway starts even if no service answers', async () => {
     const nobody = 'http://127.0.0.1:1';
     const alone = await startHarness({
       IDENTITY_HTTP_URL: nobody,
@@ -144,7 +144,7 @@ describe('health', () => {
     }
   });
 
-  test('not ready before the demo data is complete', async () => {
+  test('the gateway is not ready before the demo data is complete', async () => {
     const demo = await startHarness({ SEED_DEMO: '1' });
     try {
       const answer = await fetch(`${demo.url}/health/ready`);
@@ -163,7 +163,7 @@ describe('health', () => {
     }
   });
 
-  test('services shows the state of each, also of one that does not answer', async () => {
+  test('/health/services shows the state of every service, even of one that does not answer', async () => {
     harness.upstreams.gyms.ready = false;
     await harness.upstreams.media.stop();
     const { status, body } = await read('/health/services', harness.operationsUrl);
@@ -202,7 +202,7 @@ describe('health', () => {
 });
 
 describe('metrics', () => {
-  test('requests and calls of identity are measured', async () => {
+  test('requests and calls to identity are measured', async () => {
     await fetch(`${harness.url}/api/v1/posts`, { headers: { authorization: 'Bearer x' } });
     const series = (await (await fetch(`${harness.operationsUrl}/metrics`)).text()).split('\n');
     const find = (...parts: string[]): string[] =>
@@ -215,14 +215,14 @@ describe('metrics', () => {
 });
 
 describe('the log', () => {
-  test('has one line for each request, with the route of the service, and no secret', async () => {
+  test('the log has one line per request, with the route of the service and without secrets', async () => {
     const lines: Record<string, unknown>[] = [];
     const log = createLog({
       service: 'gateway',
       destination: {
         write: (line) => {
           const entry = JSON.parse(line);
-          // Said once, at some moment after the start: this gateway has no Redis.
+          // This gateway has no Redis, which is logged once, some time after the start.
           if (!String(entry.msg).startsWith('Redis is not reachable')) lines.push(entry);
         },
       },
@@ -278,7 +278,7 @@ describe('the process', () => {
     ['PRIVATE_KEY_DIRECTORY', { ...keys, NODE_ENV: 'production', PRIVATE_KEY_DIRECTORY: tmpdir() }],
     ['PUBLIC_KEYS_DIRECTORY', { ...keys, NODE_ENV: 'production', PUBLIC_KEYS_DIRECTORY: tmpdir() }],
     ['PRIVATE_KEY_DIRECTORY', { ...keys, PRIVATE_KEY_DIRECTORY: testKeys('media').PRIVATE_KEY_DIRECTORY }],
-  ])('a wrong %s: one line that names it, and exit 78', (name, env) => {
+  ])('the process exits with 78 and one line that names an invalid %s', (name, env) => {
     const { status, stderr } = start(env as Record<string, string>);
     expect(status).toBe(78);
     expect(stderr.trim().split('\n')).toEqual([expect.stringContaining(name)]);

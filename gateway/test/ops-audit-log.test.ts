@@ -1,4 +1,4 @@
-/** The audit log of `/ops`: who did what, what changed, and the file with the same. */
+/** The audit log of `/ops`: who did what, what changed, and the same entries as a file. */
 import { PERMISSIONS } from '@fitness/shared/kernel/permissions.ts';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { csvLine } from '../src/pages/ops/audit-csv.ts';
@@ -62,7 +62,7 @@ const changesOf = (html: string): string[] => {
 };
 
 describe('the audit log', () => {
-  test('shows each change in words: labels, dates, units, and what is empty or erased', async () => {
+  test('the audit log shows changes in words, with labels, dates, units, and empty or erased values', async () => {
     arrange(
       entry({
         before: {
@@ -110,7 +110,7 @@ describe('the audit log', () => {
     expect(html).not.toMatch(/user\.update</);
   });
 
-  test('shows what has not changed, and what was recorded once, as one value', async () => {
+  test('the audit log shows unchanged fields, and fields that were recorded once, as one value', async () => {
     arrange(
       entry({
         action: 'withdrawal.pay',
@@ -150,7 +150,7 @@ describe('the audit log', () => {
     ]);
   });
 
-  test('names roles for those who may read them, and shows their ids to others', async () => {
+  test('the audit log names roles to operators who may read them, and shows ids to others', async () => {
     arrange(
       entry({ action: 'user.assign_roles', before: { role_ids: [1, 2] }, after: { role_ids: [1, 3] } }),
       entry({ action: 'role.update', subject_type: 'role', subject_id: 3 }),
@@ -173,7 +173,7 @@ describe('the audit log', () => {
     expect(changesOf(other.html)).toEqual(['Roles: removed: #2; added: #3']);
   });
 
-  test('has the number of a subject in the digits of the language, on the page and in its file', async () => {
+  test('a subject has its number in the digits of the language, on the page and in the CSV file', async () => {
     arrange(entry({ subject_type: 'payment', subject_id: 1_020 }));
     const browser = await signIn();
     for (const [lang, text] of [
@@ -185,14 +185,14 @@ describe('the audit log', () => {
     }
   });
 
-  test('has a name in the other script on a line of its own', async () => {
+  test('a name in another script is on a separate line', async () => {
     const data = [{ id: 9, username: 'mina', first_name: 'مینا', last_name: 'راد' }];
     replies.set('GET /users/names', { status: 200, body: { data } });
     const { html } = await (await signIn()).get(`${PATH}/audit-log`);
     expect(html).toContain('<bdi>mina</bdi></a><br><bdi>مینا راد</bdi>');
   });
 
-  test('asks for what its filters say, leaves out what is no filter, and keeps them in its links', async () => {
+  test('valid filters are sent to the API and kept in links, and invalid ones are dropped', async () => {
     replies.set('GET /audit-log', { status: 200, body: { data: [entry()], meta: { next_cursor: 'abc' } } });
     const browser = await signIn();
     const { html } = await browser.get(`${PATH}/audit-log?${FILTERS}`);
@@ -235,7 +235,7 @@ describe('the filters of the audit log', () => {
     return submit(browser, page, 'filter', fields);
   };
 
-  test('take days of the calendar and the time zone of the language, in its digits and in Latin ones', async () => {
+  test('a day is entered in the calendar and time zone of the language, in its digits or Latin ones', async () => {
     for (const [lang, day, from, to] of [
       ['en', '2026-11-27', '2026-11-27 00:00:00', '2026-11-27 23:59:59'],
       ['fa', '۱۴۰۵/۰۹/۰۶', '2026-11-26 20:30:00', '2026-11-27 20:29:59'],
@@ -253,7 +253,7 @@ describe('the filters of the audit log', () => {
     }
   });
 
-  test('find a member by username in any case, and by id, and have nothing personal in the address', async () => {
+  test('a filter finds a member by id or by username in any case, without personal data in the address', async () => {
     replies.set('GET /users', users('mina2', 'Mina'));
     const byName = await filterBy({ actor: 'mina', subject: ' MINA ', audit_action: 'user.update' });
     expect(byName.location?.search).toBe(
@@ -266,7 +266,7 @@ describe('the filters of the audit log', () => {
     expect((await filterBy({})).location?.search).toBe('?lang=en');
   });
 
-  test('say at their field what is none, keep what was typed, and show no entries', async () => {
+  test('an invalid filter is reported at its field, keeps its value, and shows no entries', async () => {
     replies.set('GET /users', users('mina2'));
     const page = await filterBy(
       { actor: 'mina', subject: 'x', subject_type: 'gym', from: '2026-11-27', to: '۱۴۰۵/۱۳/۰۱' },
@@ -289,7 +289,7 @@ describe('the filters of the audit log', () => {
     expect(page.html).not.toContain('audit-log.csv');
   });
 
-  test('do not say that a username does not exist while others that contain it are left', async () => {
+  test('a name filter does not deny a username while unread users contain it', async () => {
     replies.set('GET /users', { status: 200, body: { data: [], meta: { next_cursor: 'more' } } });
     const page = await filterBy({ actor: 'ali' });
     expect([page.status, page.html.includes('id="actor-problem">Too many usernames')]).toEqual([422, true]);
@@ -297,7 +297,7 @@ describe('the filters of the audit log', () => {
     expect(pages).toHaveLength(10);
   });
 
-  test('find no username for an operator who may not search members, and still find an id', async () => {
+  test('an operator who may not search members can filter by id, but not by username', async () => {
     gateway.tokens.set(TOKEN, operatorOf(['audit.view']));
     replies.set('GET /users', { status: 403, body: { message: 'no' } });
     const page = await filterBy({ actor: 'mina' });
@@ -308,11 +308,11 @@ describe('the filters of the audit log', () => {
 
 const download = async (query = '', browser = signIn()) =>
   (await browser).get(`${PATH}/audit-log.csv?${query}`);
-/** Without the byte order mark and the head. */
+/** The lines of the file, without the byte order mark and the header. */
 const linesOf = (csv: string): string[] => csv.trimEnd().split('\r\n').slice(1);
 
 describe('the file of the audit log', () => {
-  test('has a line for each changed field, for the filters of the page', async () => {
+  test('the audit log file has a line for each changed field, with the filters of the page', async () => {
     arrange(
       entry({ before: { note: null, role_ids: [1] }, after: { note: 'a "b",\nc', role_ids: [1, 2] } }),
       entry({
@@ -339,7 +339,7 @@ describe('the file of the audit log', () => {
     ]);
   });
 
-  test('names every operator and member, however many one page of the log has', async () => {
+  test('the audit log file names every operator and member, even if one page of the log has many', async () => {
     const ids = Array.from({ length: 90 }, (_, index) => index + 100);
     arrange(...ids.map((id) => entry({ id, actor_id: id, subject_id: id + 1_000 })));
     const answer = gateway.upstreams.identity.handler;
@@ -362,17 +362,17 @@ describe('the file of the audit log', () => {
   });
 
   test.each(['=1+1', '+1', '-1', '@SUM(A1)', '\t=1', '\r=1', '\n=1', '  =1', '＝1', '＋1', '－1', '＠a'])(
-    'has %j as text, which no spreadsheet runs',
+    'the value %j is written as text, so that no spreadsheet runs it',
     (value) => {
       expect(csvLine([value])).toBe(`"'${value}"\r\n`);
     },
   );
 
-  test('keeps numbers and harmless texts as they are', () => {
+  test('numbers and harmless texts are written unchanged', () => {
     expect(csvLine([-5, 'a=b', "it's", null, { a: '=1' }])).toBe(`-5,"a=b","it's","","{""a"":""=1""}"\r\n`);
   });
 
-  test('has all pages of the log, and ends broken when one cannot be read', async () => {
+  test('the audit log file has all pages, and its download fails if a page cannot be read', async () => {
     const pages = ['first', 'second', 'third'];
     let failsAt = Number.POSITIVE_INFINITY;
     const answer = gateway.upstreams.identity.handler;
@@ -393,7 +393,7 @@ describe('the file of the audit log', () => {
     expect((await download('', browser)).status).toBe(503);
   });
 
-  test('is for operators with audit.view and a session of the page', async () => {
+  test('the audit log file requires audit.view and a session of the page', async () => {
     const browser = await signIn();
     gateway.tokens.set(TOKEN, operatorOf(PERMISSIONS.filter((name) => name !== 'audit.view')));
     expect((await download('', Promise.resolve(browser))).status).toBe(403);

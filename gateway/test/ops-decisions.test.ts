@@ -1,4 +1,4 @@
-/** Decisions about money and rights on `/ops`: shown first, and done as they were shown. */
+/** Decisions about money and rights on `/ops`, which are executed only as they were confirmed. */
 import type { Browser, BrowserPage } from '@fitness/shared/testing/browser.ts';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import {
@@ -63,11 +63,11 @@ interface Case {
   /** Fields of the first step besides the hidden ones. */
   chosen?: Record<string, string>;
   text?: Record<string, string>;
-  /** What the confirmation repeats. */
+  /** Texts that the confirmation repeats. */
   shown: string[];
   button: string;
   call: string;
-  /** Another state of the same item. */
+  /** Changes the state of the item. */
   change: () => void;
   isMandatory?: boolean;
 }
@@ -206,7 +206,7 @@ const pageOf = async ({ slug }: Case): Promise<[Browser, BrowserPage]> => {
 describe.each(CASES)('$name on $slug', (decision) => {
   const { name, chosen = {}, text = {}, shown, button, call, change, isMandatory = false } = decision;
 
-  test('is shown first, with whom and what it is about, and done by a second form', async () => {
+  test('a decision is shown with its details first, and executed by a second form', async () => {
     const [browser, page] = await pageOf(decision);
     const confirmation = await submit(browser, page, name, chosen);
     expect([confirmation.status, writes()]).toEqual([200, []]);
@@ -217,7 +217,7 @@ describe.each(CASES)('$name on $slug', (decision) => {
     expect([done.status, writes()]).toEqual([303, [call]]);
   });
 
-  test('does nothing without the first step, whatever is posted', async () => {
+  test('a decision without the first step is not executed, whatever is posted', async () => {
     const [browser, page] = await pageOf(decision);
     for (const mark of [{}, { shown: '' }, { shown: 'x'.repeat(43) }]) {
       const fields = { ...chosen, ...text, ...mark };
@@ -234,7 +234,7 @@ describe.each(CASES)('$name on $slug', (decision) => {
     expect(writes()).toEqual([]);
   });
 
-  test('is not done when what was shown has changed, and shows the change', async () => {
+  test('a decision whose details have changed is not executed, and shows the change', async () => {
     const [browser, page] = await pageOf(decision);
     const confirmation = await submit(browser, page, name, chosen);
     change();
@@ -244,7 +244,7 @@ describe.each(CASES)('$name on $slug', (decision) => {
     expect([done.status, writes()]).toEqual([303, [call]]);
   });
 
-  test('is confirmed by its own session alone', async () => {
+  test('a decision can be confirmed only by the session that began it', async () => {
     const [browser, page] = await pageOf(decision);
     const confirmation = await submit(browser, page, name, chosen);
     const mark = /name="shown" value="([^"]*)"/.exec(confirmation.html)?.[1] ?? '';
@@ -254,7 +254,7 @@ describe.each(CASES)('$name on $slug', (decision) => {
     expect(writes()).toEqual([]);
   });
 
-  test('needs its text, and says at its field what to enter', async () => {
+  test('a decision with a mandatory text requires it, and says at its field what to enter', async () => {
     const [browser, page] = await pageOf(decision);
     const confirmation = await submit(browser, page, name, chosen);
     const refused = await submit(
@@ -277,7 +277,7 @@ describe.each(CASES)('$name on $slug', (decision) => {
   });
 });
 
-test('a confirmation is not one for another item or another decision', async () => {
+test('a confirmation is not valid for another item or another decision', async () => {
   const [browser, page] = await pageOf(CASES[0] as Case);
   const confirmation = await submit(browser, page, 'pay');
   replies.set('GET /payments/32', answer({ payment: { ...WITHDRAWAL, id: 32, amount: 9_000_000 } }));
@@ -296,14 +296,14 @@ test('a confirmation is not one for another item or another decision', async () 
   expect([rejected.status, writes()]).toEqual([200, []]);
 });
 
-test('other roles than those that were shown are not given', async () => {
+test('a role that was not shown is not assigned', async () => {
   const [browser, page] = await pageOf(CASES[6] as Case);
   const confirmation = await submit(browser, page, 'save_roles', { role_1: 'on', role_2: 'on' });
   const form = await submit(browser, confirmation, 'confirm_save_roles', { role_3: 'on' });
   expect([form.status, writes()]).toEqual([200, []]);
 });
 
-test('what the API refuses of the text stands at its field, with what was typed', async () => {
+test('an API error about the text is shown at its field, which keeps the text', async () => {
   const errors = { reference: ['The format is wrong.'] };
   replies.set('POST /payments/31/pay', { status: 422, body: { errors } });
   const [browser, page] = await pageOf(CASES[0] as Case);
@@ -314,7 +314,7 @@ test('what the API refuses of the text stands at its field, with what was typed'
   expect(refused.html.split('The format is wrong.')).toHaveLength(2);
 });
 
-test('what the API refuses of the reason of a rejected license stands at its field', async () => {
+test('an API error about the reason of a rejected license stands at its field', async () => {
   const errors = { gym_license_rejection_reason: ['It is too long.'] };
   replies.set('PUT /gyms/4', { status: 422, body: { errors } });
   const [browser, page] = await pageOf(CASES[9] as Case);
@@ -322,7 +322,7 @@ test('what the API refuses of the reason of a rejected license stands at its fie
   expect([refused.status, refused.html.includes('id="reason-problem">It is too long.')]).toEqual([422, true]);
 });
 
-test('a list has no main button, and what cannot be taken back looks so', async () => {
+test('a list has no primary button, and irreversible actions look dangerous', async () => {
   for (const slug of ['withdrawals', 'disputes', 'users?id=5']) {
     const { html } = await (await signIn()).get(`${PATH}/${slug}`);
     const content = html.slice(html.indexOf('id="content"'));
@@ -347,7 +347,7 @@ test.each([
   expect(/<strong>([^<]*than was charged)/.exec(html)?.[1]).toBe(text);
 });
 
-test('a member’s roles stand once on their page: as boxes, or as a text for who cannot change them', async () => {
+test('a member’s roles appear once: as checkboxes, or as text if the operator cannot change them', async () => {
   const browser = await signIn();
   const isText = async () => (await browser.get(`${PATH}/users?id=5`)).html.includes('<dt>Roles</dt>');
   expect(await isText()).toBe(false);
@@ -355,7 +355,7 @@ test('a member’s roles stand once on their page: as boxes, or as a text for wh
   expect(await isText()).toBe(true);
 });
 
-test('the notice says what was done, and nothing that is not so', async () => {
+test('a notice reports only what was really done', async () => {
   const browser = await signIn();
   const noticeAt = async (path: string): Promise<string | undefined> =>
     /<p class="notice" role="status">([^<]*)</.exec((await browser.get(`${PATH}/${path}`)).html)?.[1];
@@ -390,7 +390,7 @@ describe('a decision that was made meanwhile', () => {
     ['pay', { is_done: true }, PAID],
     ['pay', { rejected_at: CREATED }, 'Withdrawal 31 of 50,000 Tooman was rejected.'],
     ['reject', { is_done: true }, PAID],
-  ])('asks nobody to %s a withdrawal that has %j', async (name, fields, text) => {
+  ])('an operator is not asked to %s a withdrawal that has %j', async (name, fields, text) => {
     const [browser, page] = await pageOf(CASES[0] as Case);
     settle(fields);
     const shown = await submit(browser, page, name);
@@ -400,7 +400,7 @@ describe('a decision that was made meanwhile', () => {
     expect(writes()).toEqual([]);
   });
 
-  test('answers a second click on it as the first one, and writes nothing', async () => {
+  test('a second click on a decision is answered like the first one, and writes nothing', async () => {
     const [browser, page] = await pageOf(CASES[0] as Case);
     const confirmation = await submit(browser, page, 'pay');
     settle({ is_done: true });
@@ -409,7 +409,7 @@ describe('a decision that was made meanwhile', () => {
     expect(writes()).toEqual([]);
   });
 
-  test('asks nobody to approve a license again, and answers a second click as the first one', async () => {
+  test('an approved license is not approved again, and a second click is answered like the first', async () => {
     const [browser, page] = await pageOf(CASES[8] as Case);
     const confirmation = await submit(browser, page, 'approve');
     replies.set('GET /gyms/4', answer({ gym: { ...GYM, gym_license_approved: true } }));
@@ -421,7 +421,7 @@ describe('a decision that was made meanwhile', () => {
     expect(writes()).toEqual([]);
   });
 
-  test('asks nobody to return a deposit again, with an amount that was never charged', async () => {
+  test('an operator is not asked to return a deposit that was credited', async () => {
     const [browser, page] = await pageOf(CASES[2] as Case);
     replies.set('GET /payments/deposit/disputed', answer({ data: [], meta: {} }));
     const meta = { resolution: { outcome: 'credited' } };
@@ -431,13 +431,13 @@ describe('a decision that was made meanwhile', () => {
     expect(shown.html).not.toContain('value="confirm_returned"');
   });
 
-  test('is not offered for a deposit that nobody disputes', async () => {
+  test('a decision on an undisputed deposit is 404', async () => {
     const [browser, page] = await pageOf(CASES[2] as Case);
     replies.set('GET /payments/deposit/disputed', answer({ data: [], meta: {} }));
     expect((await submit(browser, page, 'credited')).status).toBe(404);
   });
 
-  test('says that a refund is closed instead of showing it as missing', async () => {
+  test('a decision on a closed refund says that it is closed', async () => {
     const [browser, page] = await pageOf(CASES[4] as Case);
     const confirmation = await submit(browser, page, 'refunded');
     replies.set('GET /payments/store-purchases/refund-queue', answer({ data: [], meta: {} }));

@@ -1,4 +1,4 @@
-/** The lists of `/ops`: whom they are shown to, and their pages. */
+/** The lists of `/ops`: who may see them, and their pages. */
 import type { Permission } from '@fitness/shared/kernel/permissions.ts';
 import { describe, expect, test } from '@jest/globals';
 import { SERVICES } from '../src/request/routes.ts';
@@ -20,7 +20,7 @@ arrangeOps();
 
 const USER = WITHDRAWAL.user;
 
-describe('the licenses', () => {
+describe('license reviews', () => {
   const GYM: Permission[] = ['gyms.view_all', 'gyms.approve_license'];
   const TRAINER: Permission[] = ['users.view_all', 'users.update_any'];
 
@@ -32,22 +32,24 @@ describe('the licenses', () => {
   };
 
   test.each([
-    ['gyms', GYM, ['kind=gym&amp;id=4'], 'GET /users/license-reviews'],
-    ['trainers', TRAINER, ['kind=trainer&amp;id=5'], 'GET /gyms/license-reviews'],
-    ['both', [...GYM, ...TRAINER], ['kind=gym&amp;id=4', 'kind=trainer&amp;id=5'], 'nothing'],
-  ] as const)(
-    'of %s are shown to who may review them, and no others',
-    async (_kind, permissions, links, other) => {
-      arrange(permissions);
-      const browser = await signIn();
-      const { status, html } = await browser.get(`${PATH}/licenses`);
-      const all = ['kind=gym&amp;id=4', 'kind=trainer&amp;id=5'];
-      expect([status, all.filter((link) => html.includes(link))]).toEqual([200, links]);
-      expect(calls.filter((call) => call.includes(other))).toEqual([]);
-    },
-  );
+    ['gym licenses', GYM, ['kind=gym&amp;id=4'], 'GET /users/license-reviews'],
+    ['trainer licenses', TRAINER, ['kind=trainer&amp;id=5'], 'GET /gyms/license-reviews'],
+    [
+      'both kinds of license',
+      [...GYM, ...TRAINER],
+      ['kind=gym&amp;id=4', 'kind=trainer&amp;id=5'],
+      'nothing',
+    ],
+  ] as const)('an operator who may review %s sees no others', async (_kind, permissions, links, other) => {
+    arrange(permissions);
+    const browser = await signIn();
+    const { status, html } = await browser.get(`${PATH}/licenses`);
+    const all = ['kind=gym&amp;id=4', 'kind=trainer&amp;id=5'];
+    expect([status, all.filter((link) => html.includes(link))]).toEqual([200, links]);
+    expect(calls.filter((call) => call.includes(other))).toEqual([]);
+  });
 
-  test('whose name has changed since the review say which one was reviewed, in the list and beside the document', async () => {
+  test('a license whose name has changed shows the reviewed name, in the list and beside the document', async () => {
     arrange([...GYM, ...TRAINER]);
     const name_changes = [{ id: 4, reviewed_name: 'Iron <House>' }];
     const meta = { current_page: 1, last_page: 1 };
@@ -73,7 +75,7 @@ describe('the licenses', () => {
     for (const html of [list.html, page.html]) expect(html).not.toMatch(/href="[^"]*Iron/);
   });
 
-  test('of a gym that was approved without a document are reviewed without one', async () => {
+  test('a license that was approved without a document is reviewed without one', async () => {
     arrange(GYM);
     const gym = { id: 4, name: 'Gym', gym_license_link: null, gym_license_approved: true };
     replies.set('GET /gyms/4', { status: 200, body: { gym } });
@@ -89,12 +91,12 @@ describe('the licenses', () => {
   test.each([
     ['half of the permissions of each', ['gyms.view_all', 'users.update_any']],
     ['other permissions', ['operations.manage']],
-  ] as const)('are not for %s', async (_which, permissions) => {
+  ] as const)('an operator with %s may not see license reviews', async (_which, permissions) => {
     arrange([...permissions, 'operations.manage']);
     expect((await (await signIn()).get(`${PATH}/licenses`)).status).toBe(403);
   });
 
-  test('of the other kind are not shown by their address, nor reviewed', async () => {
+  test('a license of the other kind can be neither opened by its address nor reviewed', async () => {
     arrange(GYM);
     replies.set('GET /users/5', {
       status: 200,
@@ -113,7 +115,7 @@ describe('the licenses', () => {
   });
 });
 
-describe('the pages of a list', () => {
+describe('paged lists', () => {
   const body = (data: object[], page: number, last: number): { status: number; body: object } => ({
     status: 200,
     body: { data, meta: { current_page: page, last_page: last } },
@@ -136,7 +138,7 @@ describe('the pages of a list', () => {
     ['en', 'January 1, 2026 at 00:00 UTC', '50,000 Tooman'],
     ['fa', '۱۱ دی ۱۴۰۴ ساعت ۰۳:۳۰ به وقت تهران', '۵۰٬۰۰۰ تومان'],
   ])(
-    'in %s have the dates and amounts of the language, and an IBAN as the bank writes it',
+    'a list in %s has the dates and amounts of the language, and an unchanged IBAN',
     async (lang, date, amount) => {
       replies.set('GET /payments', body([WITHDRAWAL], 1, 1));
       const { html } = await (await signIn()).get(`${PATH}/withdrawals?lang=${lang}`);
@@ -144,7 +146,7 @@ describe('the pages of a list', () => {
     },
   );
 
-  test('of two lists of a page are turned each by itself', async () => {
+  test('two lists on a page are paged independently', async () => {
     replies.set('GET /payments/deposit/disputed', body([DEPOSIT], 2, 3));
     replies.set('GET /payments/store-purchases/refund-queue', body([REFUND], 1, 2));
     const { html } = await (await signIn()).get(`${PATH}/disputes?deposits=2&refunds=1`);
@@ -154,7 +156,7 @@ describe('the pages of a list', () => {
     expect(asked).toContain('/api/v1/payments/deposit/disputed?page=2');
   });
 
-  test('of the licenses likewise', async () => {
+  test('gym and trainer licenses are paged independently', async () => {
     replies.set('GET /gyms/license-reviews', body([{ id: 4, name: 'Gym' }], 1, 2));
     replies.set('GET /users/license-reviews', body([USER], 1, 2));
     const { html } = await (await signIn()).get(`${PATH}/licenses`);
@@ -165,31 +167,31 @@ describe('the pages of a list', () => {
   test.each([
     ['withdrawals', 'GET /payments'],
     ['deletions', 'GET /users'],
-  ])(
-    'of the %s: one that is left empty leads back, and does not say that nothing waits',
-    async (slug, list) => {
-      replies.set(list, body([], 3, 2));
-      const { html } = await (await signIn()).get(`${PATH}/${slug}?page=3`);
-      expect(html).toContain(`href="${PATH}/${slug}?lang=en&amp;page=2"`);
-      expect(html).not.toMatch(/There are no/);
-    },
-  );
+  ])('an empty last page of %s links back, and does not claim that the list is empty', async (slug, list) => {
+    replies.set(list, body([], 3, 2));
+    const { html } = await (await signIn()).get(`${PATH}/${slug}?page=3`);
+    expect(html).toContain(`href="${PATH}/${slug}?lang=en&amp;page=2"`);
+    expect(html).not.toMatch(/There are no/);
+  });
 
   test.each([
     ['en', 1, '1 account found'],
     ['en', 41, '41 accounts found'],
     ['fa', 41, '۴۱ حساب پیدا شد'],
-  ])('of a search in %s say that %d were found, below what was searched', async (lang, total, text) => {
-    const body = { data: [{ ...USER, id: 5 }], meta: { current_page: 1, last_page: 1, total } };
-    replies.set('GET /users', { status: 200, body });
-    const browser = await signIn();
-    const page = await browser.get(`${PATH}/users?lang=${lang}`);
-    const { html } = await submit(browser, page, 'search', { search: 'sara@example.com' });
-    expect(html).toMatch(/<input name="search"[^>]* value="sara@example\.com"/);
-    expect(html).toContain(`<p role="status">${text}</p>`);
-  });
+  ])(
+    'a search in %s says that %d accounts were found, and keeps the search text',
+    async (lang, total, text) => {
+      const body = { data: [{ ...USER, id: 5 }], meta: { current_page: 1, last_page: 1, total } };
+      replies.set('GET /users', { status: 200, body });
+      const browser = await signIn();
+      const page = await browser.get(`${PATH}/users?lang=${lang}`);
+      const { html } = await submit(browser, page, 'search', { search: 'sara@example.com' });
+      expect(html).toMatch(/<input name="search"[^>]* value="sara@example\.com"/);
+      expect(html).toContain(`<p role="status">${text}</p>`);
+    },
+  );
 
-  test('of a search are turned by forms, because what was searched must not be in an address', async () => {
+  test('a search is paged by forms, so that the search text is not in an address', async () => {
     replies.set('GET /users', body([USER], 1, 2));
     const browser = await signIn();
     const found = await submit(browser, await browser.get(`${PATH}/users`), 'search', { search: 'sara' });
@@ -246,7 +248,7 @@ describe('the pages of a list', () => {
   });
 });
 
-test('dead letters show when they failed and whom they concern, and each service has its own pages', async () => {
+test('dead letters show their time and account, and are paged by service', async () => {
   const letter = {
     id: 'e-1',
     type: 'identity.account.deleted',

@@ -1,4 +1,4 @@
-/** The log-in in two steps, and the second factor that an operator sets up there. */
+/** Signing in to `/ops` in two steps, and setting up the second factor. */
 import { OPERATOR_PERMISSIONS, PERMISSIONS } from '@fitness/shared/kernel/permissions.ts';
 import { type BrowserPage, createBrowser } from '@fitness/shared/testing/browser.ts';
 import { caller } from '@fitness/shared/testing/harness.ts';
@@ -24,8 +24,8 @@ const CODE_NEEDED = { status: 422, body: { errors: { totp: ['Enter a code.'] } }
 const keptIn = ({ html }: BrowserPage): string => /name="kept" value="([^"]*)"/.exec(html)?.[1] ?? '';
 const logIns = (): string[] => calls.filter((call) => call.includes('POST /auth/login'));
 
-describe('the log-in of an account with a second factor', () => {
-  test('asks for the code on a page of its own, without a problem, and does not ask for the password again', async () => {
+describe('signing in with a second factor', () => {
+  test('the code is requested on a separate page, and the password is not requested again', async () => {
     replies.set('POST /auth/login', CODE_NEEDED);
     const browser = browse();
     const page = await enter(browser);
@@ -40,7 +40,7 @@ describe('the log-in of an account with a second factor', () => {
     ]);
   });
 
-  test('shows the password neither in the page nor in the cookie, in no encoding, and never twice the same', async () => {
+  test('the password is not readable in the page or the cookie, and its encrypted value varies', async () => {
     replies.set('POST /auth/login', CODE_NEEDED);
     const browser = browse();
     const [first, second] = [await enter(browser), await enter(browser)];
@@ -52,7 +52,7 @@ describe('the log-in of an account with a second factor', () => {
     expect(keptIn(first)).not.toBe(keptIn(second));
   });
 
-  test('shows a wrong code at its field, and is over when the password is another one by then', async () => {
+  test('a wrong code is shown at its field, and a changed password restarts the sign-in', async () => {
     replies.set('POST /auth/login', CODE_NEEDED);
     const browser = browse();
     const page = await enter(browser);
@@ -74,9 +74,9 @@ describe('the log-in of an account with a second factor', () => {
   test.each([
     ['of another visitor', async () => keptIn(await enter(browse()))],
     ['that was changed', async (kept: string) => `${kept.slice(0, -2)}AA`],
-    ['that is none', async () => 'x'],
+    ['that is malformed', async () => 'x'],
     ['that is missing', async () => ''],
-  ])('a first step %s leads to the log-in, and identity is not asked', async (_which, change) => {
+  ])('a first step %s leads to the sign-in page, and identity is not called', async (_which, change) => {
     replies.set('POST /auth/login', CODE_NEEDED);
     const browser = browse();
     const page = await enter(browser);
@@ -90,23 +90,26 @@ describe('the log-in of an account with a second factor', () => {
   test.each([
     ['en', 'Enter your username, email, or phone number.', 'Enter your password.'],
     ['fa', 'نام کاربری، ایمیل یا شمارهٔ موبایلتان را وارد کنید.', 'رمز عبورتان را وارد کنید.'],
-  ])('asks in %s for each empty field at once, and identity is not asked', async (lang, login, password) => {
-    const browser = browse();
-    const page = await browser.get(`${PATH}?lang=${lang}`);
-    const refused = await browser.submit(page, 'login', { login: ' ', password: '' });
-    expect(refused.status).toBe(422);
-    expect(refused.html).toContain(`id="login-problem">${login}`);
-    expect(refused.html).toContain(`id="password-problem">${password}`);
-    replies.set('POST /auth/login', CODE_NEEDED);
-    const code = await browser.submit(await enter(browser), 'code', { totp: '' });
-    expect([
-      code.status,
-      code.html.includes('id="totp-problem">Enter a code from your authenticator app'),
-    ]).toEqual([422, true]);
-    expect(logIns()).toHaveLength(1);
-  });
+  ])(
+    'in %s, all empty fields are reported at once, and identity is not called',
+    async (lang, login, password) => {
+      const browser = browse();
+      const page = await browser.get(`${PATH}?lang=${lang}`);
+      const refused = await browser.submit(page, 'login', { login: ' ', password: '' });
+      expect(refused.status).toBe(422);
+      expect(refused.html).toContain(`id="login-problem">${login}`);
+      expect(refused.html).toContain(`id="password-problem">${password}`);
+      replies.set('POST /auth/login', CODE_NEEDED);
+      const code = await browser.submit(await enter(browser), 'code', { totp: '' });
+      expect([
+        code.status,
+        code.html.includes('id="totp-problem">Enter a code from your authenticator app'),
+      ]).toEqual([422, true]);
+      expect(logIns()).toHaveLength(1);
+    },
+  );
 
-  test('has five minutes for the code', async () => {
+  test('the code must be entered within five minutes', async () => {
     replies.set('POST /auth/login', CODE_NEEDED);
     const browser = browse();
     const page = await enter(browser);
@@ -114,7 +117,7 @@ describe('the log-in of an account with a second factor', () => {
     const wrong = await browser.submit(page, 'code', { totp: '000000' });
     expect(wrong.status).toBe(422);
     clock.advance(1_000);
-    // A wrong code does not make it longer.
+    // A wrong code does not extend the time.
     expect((await browser.submit(wrong, 'code', { totp: '123456' })).status).toBe(403);
   });
 });
@@ -128,7 +131,7 @@ describe('an operator without a second factor', () => {
   };
   const RECOVERY = { status: 200, body: { recovery_codes: ['ABCD-EFGH', 'IJKL-MNOP'] } };
 
-  /** The picture that a camera sees. */
+  /** Draws the QR code of the page, and decodes it. */
   const readQr = ({ html }: BrowserPage): string => {
     const size = Number(/viewBox="0 0 (\d+) /.exec(html)?.[1]);
     const scale = 4;
@@ -144,9 +147,12 @@ describe('an operator without a second factor', () => {
   };
 
   test.each([
-    ['whose permissions are withheld', { ...caller(9, ['posts.view']), withheld: OPERATOR_PERMISSIONS }],
-    ['where none is required', operatorOf(PERMISSIONS, { hasSecondFactor: false })],
-  ])('%s scans a code at the log-in, and is in after a code of the app', async (_which, operator) => {
+    [
+      'an operator whose permissions are withheld',
+      { ...caller(9, ['posts.view']), withheld: OPERATOR_PERMISSIONS },
+    ],
+    ['an operator for whom it is optional', operatorOf(PERMISSIONS, { hasSecondFactor: false })],
+  ])('%s scans a QR code, and is signed in after a code from the app', async (_which, operator) => {
     arrange(operator);
     const browser = browse();
     const page = await enter(browser);
@@ -164,7 +170,7 @@ describe('an operator without a second factor', () => {
 
   const inOneRound = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-  test('who clicks twice gets the recovery codes once, and a page that leads to new ones', async () => {
+  test('a double click shows the recovery codes once, and leads to the page for new ones', async () => {
     arrange();
     const browser = browse();
     const page = await enter(browser);
@@ -190,7 +196,7 @@ describe('an operator without a second factor', () => {
     for (const code of RECOVERY.body.recovery_codes) expect(answers[0]?.html).toContain(code);
   });
 
-  test('who sends the last step late is led to the same page, without another request', async () => {
+  test('a late last step leads to the second-factor page, without another request', async () => {
     arrange();
     const browser = browse();
     const page = await enter(browser);
@@ -205,7 +211,7 @@ describe('an operator without a second factor', () => {
     expect([on.status, on.html.includes('Two-factor authentication is on.')]).toEqual([200, true]);
   });
 
-  test('saves the recovery codes by a link without a script', async () => {
+  test('the recovery codes can be saved by a link without a script', async () => {
     arrange();
     const browser = browse();
     const page = await enter(browser);
@@ -219,7 +225,7 @@ describe('an operator without a second factor', () => {
   test.each([
     ['begin_second_factor', {}, 'password-problem">Enter your password.'],
     ['arm_second_factor', { totp: ' ' }, 'totp-problem">Enter the code that the app shows.'],
-  ])('is asked for what an empty form of %s lacks, and no service is', async (action, fields, text) => {
+  ])('an empty form for %s reports the missing field, and calls no service', async (action, fields, text) => {
     arrange();
     const browser = browse();
     const page = await enter(browser);
@@ -229,7 +235,7 @@ describe('an operator without a second factor', () => {
     expect(calls.filter((call) => call.includes('second-factor'))).toEqual([]);
   });
 
-  test('sees the same code after a wrong one, which stands at its field', async () => {
+  test('a wrong code is reported at its field, and the QR code stays the same', async () => {
     arrange();
     const browser = browse();
     const page = await enter(browser);
@@ -239,7 +245,7 @@ describe('an operator without a second factor', () => {
     expect(wrong.html).toContain('id="totp-problem">It is wrong.');
   });
 
-  test('sees nothing of the page before, and begins again with the password', async () => {
+  test('an operator sees no section before the setup, which restarts with the password', async () => {
     arrange();
     const browser = browse();
     await enter(browser);
@@ -263,7 +269,7 @@ describe('an operator without a second factor', () => {
     expect(readQr(await browser.submit(wrong, 'begin_second_factor', { password: PASSWORD }))).toBe(URL_OF);
   });
 
-  test('has a session that is limited like any other, and may sign out', async () => {
+  test('the session before the setup is limited, and can be signed out', async () => {
     arrange();
     const browser = browse();
     const page = await enter(browser);
@@ -275,7 +281,7 @@ describe('an operator without a second factor', () => {
   });
 });
 
-describe('an operator whose second factor is on', () => {
+describe('an operator with a second factor', () => {
   const SET_UP = { status: 200, body: { secret: 'GEZDGNBVGY3TQOJQ', otpauth_url: 'otpauth://totp/x' } };
   const open = async (): Promise<[ReturnType<typeof browse>, BrowserPage]> => {
     const browser = browse();
@@ -283,7 +289,7 @@ describe('an operator whose second factor is on', () => {
     return [browser, await browser.get(`${PATH}/second-factor`)];
   };
 
-  test('replaces it with the password and a code, and sees the QR code of the new one', async () => {
+  test('a second factor is replaced with the password and a code, and the new QR code is shown', async () => {
     replies.set('DELETE /auth/second-factor', { status: 204 });
     replies.set('POST /auth/second-factor', SET_UP);
     const [browser, page] = await open();
@@ -294,7 +300,7 @@ describe('an operator whose second factor is on', () => {
       `identity DELETE /auth/second-factor {"current_password":"${PASSWORD}","totp":"123456"}`,
       `identity POST /auth/second-factor {"current_password":"${PASSWORD}"}`,
     ]);
-    // The second click of the same form finds it off.
+    // At a second click on the same form, the second factor is already off.
     gateway.tokens.set(TOKEN, operatorOf(PERMISSIONS, { hasSecondFactor: false }));
     const again = await browser.submit(page, 'replace_second_factor', { password: PASSWORD, totp: '123456' });
     expect([again.status, again.html.includes('class="qr"')]).toEqual([200, true]);
@@ -304,28 +310,31 @@ describe('an operator whose second factor is on', () => {
     ['refuses', { status: 422, body: { errors: { current_password: ['It is wrong.'] } } }, 'It is wrong.'],
     ['limits', { status: 429, body: { message: 'Try again later.' } }, 'Try again later.'],
     ['does not confirm', undefined, 'We lost the connection'],
-  ])('reads that the old one is off when the API %s a new one', async (_how, reply, text) => {
-    replies.set('DELETE /auth/second-factor', { status: 204 });
-    const answer = gateway.upstreams.identity.handler;
-    gateway.upstreams.identity.handler = (request, response) => {
-      const isSetUp = request.method === 'POST' && request.url?.endsWith('/auth/second-factor');
-      if (isSetUp && reply === undefined) return void response.destroy();
-      return answer?.(request, response);
-    };
-    if (reply !== undefined) replies.set('POST /auth/second-factor', reply);
-    const [browser, page] = await open();
-    const fields = { password: PASSWORD, totp: '123456' };
-    const { status, html } = await browser.submit(page, 'replace_second_factor', fields);
-    expect([status, html.includes(text)]).toEqual([reply?.status ?? 503, true]);
-    expect(html).toContain('Your previous two-factor authentication is off.');
-    expect(html).toContain('value="begin_second_factor"');
-    // The second click, which finds it off.
-    gateway.tokens.set(TOKEN, operatorOf(PERMISSIONS, { hasSecondFactor: false }));
-    const again = await browser.submit(page, 'replace_second_factor', fields);
-    expect(again.html).toContain('Your previous two-factor authentication is off.');
-  });
+  ])(
+    'an operator reads that the old second factor is off when the API %s a new one',
+    async (_how, reply, text) => {
+      replies.set('DELETE /auth/second-factor', { status: 204 });
+      const answer = gateway.upstreams.identity.handler;
+      gateway.upstreams.identity.handler = (request, response) => {
+        const isSetUp = request.method === 'POST' && request.url?.endsWith('/auth/second-factor');
+        if (isSetUp && reply === undefined) return void response.destroy();
+        return answer?.(request, response);
+      };
+      if (reply !== undefined) replies.set('POST /auth/second-factor', reply);
+      const [browser, page] = await open();
+      const fields = { password: PASSWORD, totp: '123456' };
+      const { status, html } = await browser.submit(page, 'replace_second_factor', fields);
+      expect([status, html.includes(text)]).toEqual([reply?.status ?? 503, true]);
+      expect(html).toContain('Your previous two-factor authentication is off.');
+      expect(html).toContain('value="begin_second_factor"');
+      // The second click, which finds it off.
+      gateway.tokens.set(TOKEN, operatorOf(PERMISSIONS, { hasSecondFactor: false }));
+      const again = await browser.submit(page, 'replace_second_factor', fields);
+      expect(again.html).toContain('Your previous two-factor authentication is off.');
+    },
+  );
 
-  test('keeps it when the API refuses, and reads why at the field', async () => {
+  test('a second factor stays if the API refuses, and the reason is shown at the field', async () => {
     const errors = { totp: ['It was used.'] };
     replies.set('DELETE /auth/second-factor', { status: 422, body: { errors } });
     const [browser, page] = await open();
@@ -337,7 +346,7 @@ describe('an operator whose second factor is on', () => {
     expect(calls.filter((call) => call.includes('POST /auth/second-factor'))).toEqual([]);
   });
 
-  test('is signed in to see the page', async () => {
+  test('the second-factor page requires a sign-in', async () => {
     const page = await browse().get(`${PATH}/second-factor`);
     expect([page.status, page.html.includes('value="login"')]).toEqual([200, true]);
   });

@@ -1,4 +1,4 @@
-/** The page of a member of `/ops`, and the links that lead to it. */
+/** The page of a member on `/ops`, and the links to it. */
 import { PERMISSIONS, type Permission } from '@fitness/shared/kernel/permissions.ts';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import {
@@ -56,7 +56,7 @@ const DISPUTES = 'GET /payments/deposit/disputed';
 const REFUNDS = 'GET /payments/store-purchases/refund-queue';
 const BLOCKERS = 'GET /users/5/deletion-blockers';
 
-/** What each part of the page shows, and the permission that its data need. */
+/** A text in each part of the page, and the permission that the part requires. */
 const PARTS: readonly (readonly [name: string, needs: Permission | undefined, shown: string])[] = [
   ['account', undefined, 'sara@example.com'],
   ['subscription', undefined, '2026-02-01 00:00:00'],
@@ -97,7 +97,7 @@ const open = async (permissions: readonly Permission[] = PERMISSIONS) => {
 };
 
 describe('the page of a member', () => {
-  test('shows every part to an operator with every permission, and names whom it mentions', async () => {
+  test('the member page shows every part, with names, to an operator with every permission', async () => {
     const { page } = await open();
     expect(page.status).toBe(200);
     for (const [name, , shown] of PARTS) expect([name, page.html.includes(shown)]).toEqual([name, true]);
@@ -110,7 +110,7 @@ describe('the page of a member', () => {
   });
 
   test.each(PARTS.filter(([, needs]) => needs !== undefined))(
-    'neither shows nor reads the %s without %s',
+    'the member page neither shows nor reads the %s without %s',
     async (_name, needs, shown) => {
       const { page } = await open(PERMISSIONS.filter((name) => name !== needs));
       expect([page.status, page.html.includes(shown)]).toEqual([200, false]);
@@ -124,7 +124,7 @@ describe('the page of a member', () => {
     },
   );
 
-  test('has the account first, and the actions of operators below the deletion', async () => {
+  test('the member page begins with the account, and audit entries follow the deletion', async () => {
     const { page } = await open();
     const titles = [...page.html.matchAll(/<section class="card"><h2>([^<]*)</g)].map(([, title]) => title);
     expect(titles).toEqual([
@@ -139,7 +139,7 @@ describe('the page of a member', () => {
     ]);
   });
 
-  test('leads from a gym to its license, and has a gym without one as plain text', async () => {
+  test('a gym links to its license, and a gym without one is plain text', async () => {
     const gym = { name: 'Iron House', is_active: true, created_at: AT, gym_license_approved: null };
     const uploaded = { ...gym, id: 5, gym_license_image: 'license.png' };
     const reviewed = { ...gym, id: 6, gym_license_image: null, gym_license_approved: false };
@@ -150,7 +150,7 @@ describe('the page of a member', () => {
     expect(page.html.split('Iron House')).toHaveLength(4);
   });
 
-  test('has its numbers and dates in the digits and the calendar of the language', async () => {
+  test('numbers and dates of a member are in the digits and the calendar of the language', async () => {
     const { browser } = await open();
     const { html } = await browser.get(`${PATH}/members/5?lang=fa`);
     for (const text of [
@@ -162,7 +162,7 @@ describe('the page of a member', () => {
       expect(html).toContain(text);
   });
 
-  test('has the titles of seeded roles and the descriptions of the wallet in the language of the page', async () => {
+  test('titles of seeded roles and descriptions of the wallet are in the language of the page', async () => {
     const stored = { ...WITHDRAWAL, description: 'Withdrawal to bank account' };
     replies.set('GET /payments', list(stored, { ...WITHDRAWAL, id: 32, description: 'My own words' }));
     const { html } = await (await signIn()).get(`${PATH}/members/5?lang=fa`);
@@ -171,7 +171,7 @@ describe('the page of a member', () => {
     expect(html).toContain('My own words');
   });
 
-  test('is refused without users.view_all, and has no id that is none', async () => {
+  test('the member page is 403 without users.view_all, and 404 for an invalid id', async () => {
     const browser = await signIn();
     for (const address of ['members', 'members/x', 'members/0', 'users/5', 'nothing/5'])
       expect([address, (await browser.get(`${PATH}/${address}`)).status]).toEqual([address, 404]);
@@ -180,14 +180,14 @@ describe('the page of a member', () => {
     expect(calls.filter((call) => call.includes('/users/5'))).toEqual([]);
   });
 
-  test('shows the other parts while one service does not answer', async () => {
+  test('the member page shows the other parts while one service does not answer', async () => {
     replies.set('GET /gyms', { status: 503, body: { message: 'later' } });
     const { page } = await open();
     expect([page.status, page.html.split('a service is not responding').length]).toEqual([200, 2]);
     expect(page.html).toContain('For the spring course');
   });
 
-  test('of an erased account has what remains: payments and the actions of operators', async () => {
+  test('the member page of an erased account has only its payments and the actions of operators', async () => {
     replies.delete('GET /users/5');
     const { page } = await open();
     expect(page.status).toBe(200);
@@ -198,7 +198,7 @@ describe('the page of a member', () => {
     }
   });
 
-  test('escapes what members have written', async () => {
+  test('texts of members are escaped', async () => {
     const markup = '"><script>alert(1)</script>';
     replies.set('GET /users/5', { status: 200, body: { user: { ...MEMBER, first_name: markup } } });
     replies.set(
@@ -210,7 +210,7 @@ describe('the page of a member', () => {
     expect(page.html.split('&lt;script&gt;').length).toBeGreaterThan(2);
   });
 
-  test('keeps its language link and the pages of its other lists', async () => {
+  test('links of the member page keep the language and the pages of the other lists', async () => {
     replies.set('GET /payments', {
       status: 200,
       body: { data: [WITHDRAWAL], meta: { current_page: 2, last_page: 3 } },
@@ -225,7 +225,7 @@ describe('the page of a member', () => {
 });
 
 describe('the deletion of a member', () => {
-  test('is shown first, with the person, and done by the second step', async () => {
+  test('a deletion is shown with the person first, and executed by the second step', async () => {
     replies.set('DELETE /users/5', { status: 204 });
     const { browser, page } = await open();
     const shown = await submit(browser, page, 'delete');
@@ -239,7 +239,7 @@ describe('the deletion of a member', () => {
     expect((await follow(browser, done)).html).toContain('Account #5 has been erased.');
   });
 
-  test('has no button while something blocks it, and says what', async () => {
+  test('a blocked deletion has no button, and says what blocks it', async () => {
     const data = [
       { code: 'gym_ownership', message: 'You own 2 gyms.', count: 2 },
       { code: 'unsettled_balance', message: 'Your balance …', balance: -5_000 },
@@ -252,7 +252,7 @@ describe('the deletion of a member', () => {
     expect(page.html).not.toContain('value="delete"');
   });
 
-  test('is warned about what blocks nothing: open disputes, purchases to refund, services for sale', async () => {
+  test('a deletion warns of open disputes, purchases to refund and services for sale', async () => {
     const counted = (total: number) => ({ status: 200, body: { data: [{}], meta: { ...PAGE, total } } });
     replies.set(DISPUTES, counted(1));
     replies.set(REFUNDS, counted(2));
@@ -278,13 +278,13 @@ describe('the deletion of a member', () => {
     expect(calls).not.toContain('identity DELETE /users/5');
   });
 
-  test('says that payments are not seen without payments.view_all, and names the account on its button', async () => {
+  test('the deletion says that payments are hidden without payments.view_all, and names the account', async () => {
     const { page } = await open(PERMISSIONS.filter((name) => name !== 'payments.view_all'));
     expect(page.html).toContain('You may not see payments.');
     expect(page.html).toMatch(/value="delete" class="danger">Delete the account \Wsara\W</);
   });
 
-  test('is not done when a blocker or another person appears between the steps', async () => {
+  test('a deletion is not executed if a blocker or another person appears between the steps', async () => {
     const { browser, page } = await open();
     const shown = await submit(browser, page, 'delete');
     replies.set(BLOCKERS, {
@@ -299,7 +299,7 @@ describe('the deletion of a member', () => {
     expect(calls).not.toContain('identity DELETE /users/5');
   });
 
-  test('is not offered for an account of another operator, nor for the operator’s own account', async () => {
+  test('a deletion is not offered for another operator’s account or for one’s own', async () => {
     replies.set(BLOCKERS, { status: 403, body: { message: 'no' } });
     const { page } = await open();
     expect(page.html).toContain('You may not delete this account');
@@ -309,7 +309,7 @@ describe('the deletion of a member', () => {
     expect((await (await signIn()).get(`${PATH}/members/5`)).html).not.toContain('value="delete"');
   });
 
-  test('shows what the API refuses', async () => {
+  test('a deletion that the API refuses shows the reason', async () => {
     replies.set('DELETE /users/5', {
       status: 409,
       body: { error: 'not yet', code: 'account_deletion_blocked' },
@@ -323,7 +323,7 @@ describe('the deletion of a member', () => {
 describe('the sessions of a member', () => {
   const PATH_OF_SESSION = 'DELETE /users/5/sessions/2';
 
-  test('are ended one by one, after a step that shows which it is', async () => {
+  test('a session is ended after a step that shows it', async () => {
     replies.set(PATH_OF_SESSION, { status: 204 });
     const { browser, page } = await open();
     const shown = await submit(browser, page, 'end_session');
@@ -338,7 +338,7 @@ describe('the sessions of a member', () => {
     expect((await follow(browser, done)).html).toMatch(/A session of \Wsara\W .* was ended\./);
   });
 
-  test('that have ended are said to have ended, and another one is not ended in their place', async () => {
+  test('a session that has already ended is reported, and no other session is ended instead', async () => {
     const { browser, page } = await open();
     const shown = await submit(browser, page, 'end_session');
     const older = { id: 1, name: 'Other', address: null, device: null, created_at: AT, last_used_at: AT };
@@ -348,7 +348,7 @@ describe('the sessions of a member', () => {
     expect(calls.filter((call) => call.includes('DELETE'))).toEqual([]);
   });
 
-  test('are ended by nobody without the permission, in no own account, and of colleagues by managers of roles', async () => {
+  test('a session can be ended only with the required permissions, and not in one’s own account', async () => {
     const button = 'value="end_session"';
     const { page } = await open(PERMISSIONS.filter((name) => name !== 'users.update_any'));
     expect([page.html.includes('Fitness/3.2'), page.html.includes(button)]).toEqual([true, false]);
@@ -361,7 +361,7 @@ describe('the sessions of a member', () => {
     expect((await (await signIn()).get(`${PATH}/members/5`)).html).not.toContain(button);
   });
 
-  test('are not ended when the API refuses it', async () => {
+  test('a session is not ended if the API refuses, and the reason is shown', async () => {
     replies.set(PATH_OF_SESSION, { status: 403, body: { message: 'not you' } });
     const { browser, page } = await open();
     const refused = await decide(browser, page, 'end_session');
@@ -400,20 +400,17 @@ describe('a name on a page of /ops', () => {
     ['licenses?kind=gym&id=4', 7],
     ['audit-log', 9],
     ['audit-log', 5],
-  ])(
-    'of %s leads to member %i, and is plain for an operator who may not see that page',
-    async (address, id) => {
-      const browser = await signIn();
-      const link = `href="${PATH}/members/${id}?lang=en"`;
-      expect((await browser.get(`${PATH}/${address}`)).html).toContain(link);
-      if (address === 'deletions') return;
-      gateway.tokens.set(TOKEN, operatorOf(PERMISSIONS.filter((name) => name !== 'users.view_all')));
-      const { status, html } = await browser.get(`${PATH}/${address}`);
-      expect([status, html.includes(`${PATH}/members/`)]).toEqual([200, false]);
-    },
-  );
+  ])('a name on %s links to member %i, unless the operator may not see that page', async (address, id) => {
+    const browser = await signIn();
+    const link = `href="${PATH}/members/${id}?lang=en"`;
+    expect((await browser.get(`${PATH}/${address}`)).html).toContain(link);
+    if (address === 'deletions') return;
+    gateway.tokens.set(TOKEN, operatorOf(PERMISSIONS.filter((name) => name !== 'users.view_all')));
+    const { status, html } = await browser.get(`${PATH}/${address}`);
+    expect([status, html.includes(`${PATH}/members/`)]).toEqual([200, false]);
+  });
 
-  test('of a refund has its purchase token to copy, its target, and its reason in words', async () => {
+  test('a refund has its purchase token to copy, its target, and its reason in words', async () => {
     const browser = await signIn();
     const { html } = await browser.get(`${PATH}/disputes`);
     expect(html).toMatch(/<bdi>reza<\/bdi><\/a><br><bdi>Reza Karimi<\/bdi>/);
@@ -424,14 +421,14 @@ describe('a name on a page of /ops', () => {
     expect((await browser.get(`${PATH}/disputes?lang=fa`)).html).toContain('نردبان از قبل فعال بود');
   });
 
-  test('is the id where the names cannot be read', async () => {
+  test('the id is shown if the names cannot be read', async () => {
     replies.set('GET /users/names', { status: 503, body: { message: 'later' } });
     const { status, html } = await (await signIn()).get(`${PATH}/disputes`);
     expect([status, /members\/7\?lang=en"><bdi class="code" dir="ltr">#7</.test(html)]).toEqual([200, true]);
   });
 });
 
-test('a search for an id has its account first, and once', async () => {
+test('a search for an id lists its account first, and only once', async () => {
   replies.set('GET /users', list({ ...MEMBER, id: 12, username: 'other5' }, MEMBER));
   const browser = await signIn();
   const page = await browser.get(`${PATH}/users`);

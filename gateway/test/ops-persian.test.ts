@@ -1,4 +1,4 @@
-/** `/ops` in Persian: what is read is in Persian digits, and what is copied is in Latin ones. */
+/** `/ops` in Persian: texts have Persian digits, and values to copy have Latin ones. */
 import { expect, test } from '@jest/globals';
 import { arrangeOps, PATH, replies, STATUS, signIn, submit, WITHDRAWAL } from './ops-support.ts';
 
@@ -57,7 +57,7 @@ const arrange = (): void => {
   replies.set('GET /users', list(USER));
 };
 
-/** The texts that are read: without names and codes, which are isolated or marked, and without words of Latin letters. */
+/** The texts of a page, without names and codes, which are isolated or marked, and without words in Latin letters. */
 const readTexts = (page: string): string[] =>
   page
     .slice(page.indexOf('<main'))
@@ -69,7 +69,7 @@ const readTexts = (page: string): string[] =>
 const latinIn = (page: string): string[] => readTexts(page).filter((text) => /\d/.test(text));
 
 test.each(['', '/withdrawals', '/disputes', '/deletions', '/dead-letters'])(
-  'a count, an amount, a time and the number of a record are in Persian digits on %s',
+  'counts, amounts, times and record numbers are in Persian digits on %s',
   async (path) => {
     arrange();
     const { status, html } = await (await signIn()).get(`${PATH}${path}?lang=fa`);
@@ -83,14 +83,14 @@ test.each([
   ['/withdrawals', 'reject', '۱۰۳۱'],
   ['/disputes', 'credited', '۱۰۴۱'],
   ['/disputes', 'refunded', '۱۰۵۱'],
-])('a decision of %s to %s has the number of its record in Persian digits', async (path, name, number) => {
+])('a decision on %s to %s has the record number in Persian digits', async (path, name, number) => {
   arrange();
   const browser = await signIn();
   const { html } = await submit(browser, await browser.get(`${PATH}${path}?lang=fa`), name);
   expect([latinIn(html), html.includes(number)]).toEqual([[], true]);
 });
 
-test('an account number stays in Latin digits, whole, with a button that copies it', async () => {
+test('an account number is in Latin digits, in one piece, with a button that copies it', async () => {
   arrange();
   const { html } = await (await signIn()).get(`${PATH}/withdrawals?lang=fa`);
   const account = WITHDRAWAL.meta.bank_account_number;
@@ -98,7 +98,7 @@ test('an account number stays in Latin digits, whole, with a button that copies 
   expect(html).toContain(`<button type="button" hidden data-copy="${account}"`);
 });
 
-test('the hours of the chart are those of the time zone of the reader', async () => {
+test('the hours of the chart are in the time zone of the language', async () => {
   arrange();
   const browser = await signIn();
   const hoursOf = async (locale: string): Promise<string[]> => {

@@ -1,4 +1,4 @@
-/** Roles and second factors on `/ops`: they are changed after a look at the change. */
+/** Roles and second factors on `/ops`, where every change is shown before it is made. */
 import { PERMISSIONS, type Permission } from '@fitness/shared/kernel/permissions.ts';
 import type { Browser, BrowserPage } from '@fitness/shared/testing/browser.ts';
 import { beforeEach, expect, test } from '@jest/globals';
@@ -27,7 +27,7 @@ beforeEach(() => {
   replies.set('PUT /roles/7', { status: 200, body: { data: ROLE } });
 });
 
-/** The form of the role, with these boxes ticked, is sent. */
+/** Submits the form of the role with these boxes checked. */
 const change = async (...permissions: string[]): Promise<[Browser, BrowserPage]> => {
   const browser = await signIn();
   const page = await browser.get(`${ROLES}?id=7`);
@@ -35,7 +35,7 @@ const change = async (...permissions: string[]): Promise<[Browser, BrowserPage]>
   return [browser, await submit(browser, page, 'change', fields)];
 };
 
-test('the permissions of a role are ticked, and nothing is without a box', async () => {
+test('every permission has a box, and the permissions of the role are checked', async () => {
   const { html } = await (await signIn()).get(`${ROLES}?id=7`);
   const boxes = [...html.matchAll(/name="permission\.([a-z_.]+)" value="on"( checked)?/g)];
   expect(boxes.map(([, name]) => name)).toEqual(PERMISSIONS);
@@ -47,19 +47,19 @@ test('the permissions of a role are ticked, and nothing is without a box', async
 test.each([
   ['en', 'Operator', 'Accounts and roles', 'Edit any account'],
   ['fa', 'اپراتور', 'حساب‌ها و نقش‌ها', 'ویرایش هر حسابی'],
-])('in %s a role, its groups and its permissions have names', async (lang, title, group, text) => {
+])('in %s, a role, its groups and its permissions have names', async (lang, title, group, text) => {
   replies.set('GET /roles', list({ ...ROLE, name: 'operator', title: 'Operator' }));
   const browser = await signIn();
   const { html } = await browser.get(`${ROLES}?id=7&lang=${lang}`);
   expect(html).toContain(`<h2>${title}</h2>`);
   expect(html).toContain(`<legend>${group}</legend>`);
   expect(html).toMatch(new RegExp(`${text}<br><span class="code quiet" dir="ltr">users\\.update_any<`));
-  // Another title is what an operator has chosen.
+  // A different title was chosen by an operator.
   replies.set('GET /roles', list({ ...ROLE, name: 'operator', title: 'Support' }));
   expect((await browser.get(`${ROLES}?id=7&lang=${lang}`)).html).toContain('<h2>Support</h2>');
 });
 
-test('a change is shown first, and made by a second form', async () => {
+test('a change of a role is shown first, and made by a second form', async () => {
   const [browser, page] = await change('gyms.view_all', 'users.delete');
   expect([page.status, puts()]).toEqual([200, []]);
   expect(page.html).toMatch(/<ul class="can"><li><span>Delete any account<br><span[^>]*>users\.delete</);
@@ -71,14 +71,14 @@ test('a change is shown first, and made by a second form', async () => {
   expect(puts()).toEqual(['identity PUT /roles/7 {"permissions":["users.delete","gyms.view_all"]}']);
 });
 
-test('no change has nothing to confirm', async () => {
+test('a form without changes has nothing to confirm', async () => {
   const [, page] = await change(...ROLE.permissions);
   expect([page.html.includes('Nothing would change.'), page.html.includes('value="confirm_change"')]).toEqual(
     [true, false],
   );
 });
 
-test('a change of somebody else in between is shown before it is overwritten', async () => {
+test('another operator’s change in between is shown before it is overwritten', async () => {
   const [browser, page] = await change('gyms.view_all');
   replies.set('GET /roles', list({ ...ROLE, permissions: ['gyms.view_all', 'payments.view_all'] }));
   const again = await submit(browser, page, 'confirm_change');
@@ -92,7 +92,7 @@ test.each([
   [403, { message: 'You lack a permission of this role.' }, 'You lack a permission of this role.'],
   [409, { message: 'Somebody must keep it.' }, 'Somebody must keep it.'],
   [422, { errors: { 'permissions.0': ['It is unknown.'] } }, 'It is unknown.'],
-])('a refusal with %d is at the permissions, with what was chosen', async (status, body, text) => {
+])('a %d is reported at the permissions, which keep the selection', async (status, body, text) => {
   replies.set('PUT /roles/7', { status, body });
   const [browser, page] = await change('users.delete');
   const refused = await submit(browser, page, 'confirm_change');
@@ -104,7 +104,7 @@ test.each([
   expect(refused.html).not.toContain('name="permission.audit.view" value="on" checked');
 });
 
-test('a form without the field of the session, a role that is gone, and an operator who may not manage roles change nothing', async () => {
+test('a role does not change without its CSRF token, after its deletion, or without roles.manage', async () => {
   const [browser, page] = await change('users.delete');
   expect((await submit(browser, page, 'confirm_change', { csrf: 'wrong' })).status).toBe(403);
   replies.set('GET /roles', { status: 200, body: { data: [], meta: {} } });
@@ -114,7 +114,7 @@ test('a form without the field of the session, a role that is gone, and an opera
   expect(puts()).toEqual([]);
 });
 
-test('a second factor is removed by a second form, which shows whose it is', async () => {
+test('a second factor is removed by a second form, which shows the account', async () => {
   const user = { id: 5, username: 'sara', email: 'sara@example.com', created_at: '2026-01-01 00:00:00' };
   replies.set('GET /users/5', { status: 200, body: { user } });
   replies.set('DELETE /users/5/second-factor', { status: 204 });
@@ -135,10 +135,10 @@ test('a second factor is removed by a second form, which shows whose it is', asy
 test.each<[string, number, string[], Permission[], boolean]>([
   ['a member', 5, ['posts.view'], OPERATOR, true],
   ['another operator', 5, ['posts.view', 'audit.view'], OPERATOR, false],
-  ['another operator, who manages roles', 5, ['audit.view'], [...OPERATOR, 'roles.manage'], true],
+  ['another operator to a manager of roles', 5, ['audit.view'], [...OPERATOR, 'roles.manage'], true],
   ['the operator themself', 9, ['audit.view'], [...OPERATOR, 'roles.manage'], false],
 ])(
-  'the second factor of %s is offered as the API would remove it',
+  'the removal of the second factor of %s is offered if the API allows it',
   async (_whose, id, held, may, isOffered) => {
     const roles = [{ id: 2, name: 'x', title: 'x', permissions: held }];
     const user = { id, username: 'sara', created_at: '2026-01-01 00:00:00', roles };
@@ -149,7 +149,7 @@ test.each<[string, number, string[], Permission[], boolean]>([
   },
 );
 
-test('a second factor of an account that is gone is not removed', async () => {
+test('the second factor of an account that no longer exists is not removed', async () => {
   replies.set('GET /users/5', { status: 200, body: { user: { id: 5, created_at: '2026-01-01 00:00:00' } } });
   const browser = await signIn();
   const page = await browser.get(`${PATH}/users?id=5`);
@@ -157,7 +157,7 @@ test('a second factor of an account that is gone is not removed', async () => {
   expect((await submit(browser, page, 'remove_second_factor')).status).toBe(404);
 });
 
-test('the boxes of a user are all roles, also those of a second page', async () => {
+test('a user has a box for every role, including roles on a second page', async () => {
   const answer = gateway.upstreams.identity.handler;
   gateway.upstreams.identity.handler = async (request, response) => {
     if (request.url?.startsWith('/api/v1/roles?') !== true) return answer?.(request, response);

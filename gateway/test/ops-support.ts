@@ -1,4 +1,4 @@
-/** `/ops` as a browser without scripts uses it, with stubs of the services. */
+/** `/ops` in a browser without scripts, with stubs of the services. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { PERMISSIONS, type Permission } from '@fitness/shared/kernel/permissions.ts';
@@ -19,7 +19,7 @@ export const clock = new ManualClock();
 type Reply = { status: number; body?: unknown };
 /** Answers by service, method and path. */
 export let replies: Map<string, Reply>;
-/** Requests of internal routes, and of public ones, with their bodies: `identity POST /session-limit {…}`. */
+/** Requests to internal and public routes, with their bodies: `identity POST /session-limit {…}`. */
 export let calls: string[];
 
 export const STATUS = {
@@ -66,7 +66,7 @@ const answerAs =
     response.end(reply.body === undefined ? undefined : JSON.stringify(reply.body));
   };
 
-/** For all tests of the file that calls it. */
+/** Sets up the gateway and the stubs for all tests of a file. */
 export const arrangeOps = (): void => {
   beforeAll(async () => {
     gateway = await startHarness({}, { livePollMs: POLL_MS, clock });
@@ -111,7 +111,7 @@ export const signIn = async (browser: Browser = browse()): Promise<Browser> => {
   if (page.status !== 303) throw new Error(`${page.status}: ${page.html}`);
   return browser;
 };
-/** The hidden fields of the first form of the page that has this button. */
+/** Submits the first form of the page that has this button, with its hidden fields. */
 export const submit = (
   browser: Browser,
   page: BrowserPage,
@@ -126,7 +126,7 @@ export const submit = (
   return browser.post(action, { ...all, ...fields, action: button });
 };
 
-/** Both steps of a decision. */
+/** Submits both steps of a decision. */
 export const decide = async (
   browser: Browser,
   page: BrowserPage,

@@ -1,4 +1,4 @@
-/** What waits for operators: in the navigation and on the first page of `/ops`. */
+/** The counts of items that wait for operators, in the navigation and on the first page of `/ops`. */
 
 import { DAY_MS, formatTimestamp, HOUR_MS } from '@fitness/shared/kernel/clock.ts';
 import { beforeEach, expect, test } from '@jest/globals';
@@ -47,7 +47,7 @@ const badges = async (path = ''): Promise<Record<string, string>> => {
   return Object.fromEntries([...found].map(([, slug = '', kind, count]) => [slug, `${kind} ${count}`]));
 };
 
-test('each page has the numbers in its navigation, and none where nothing waits', async () => {
+test('every page has the counts in its navigation, and no count where nothing is waiting', async () => {
   for (const path of ['', '/withdrawals', '/roles']) {
     if (path === '/roles') replies.set('GET /roles', { status: 200, body: { data: [], meta: {} } });
     expect([path, await badges(path)]).toEqual([path, { withdrawals: 'waiting 3', licenses: 'waiting 9' }]);
@@ -74,12 +74,12 @@ test.each([
     'dead-letters',
     'bad 12',
   ],
-] as const)('%s is as late as its alert says', async (_which, arrange, slug, badge) => {
+] as const)('%s has a badge that matches its alert rule', async (_which, arrange, slug, badge) => {
   arrange();
   expect((await badges())[slug]).toBe(badge);
 });
 
-test('the first page links each kind to its list, with its oldest case and its limit', async () => {
+test('the first page links each kind to its list, with its oldest item and its time limit', async () => {
   withdrawal(3 * DAY_MS);
   refund(HOUR_MS, 2);
   const { html } = await (await signIn()).get(PATH);
@@ -105,7 +105,7 @@ test('a late withdrawal is marked in its list', async () => {
   );
 });
 
-test('a list that cannot be read delays nothing else, and is no zero', async () => {
+test('a list that cannot be read does not affect the others, and is not shown as zero', async () => {
   replies.set('GET /payments/deposit/disputed', { status: 503, body: { message: 'later' } });
   const page = await (await signIn()).get(PATH);
   expect([page.status, page.html.includes('These lists cannot be read right now: Disputes')]).toEqual([
@@ -115,7 +115,7 @@ test('a list that cannot be read delays nothing else, and is no zero', async () 
   expect(await badges()).toMatchObject({ disputes: 'waiting ?', withdrawals: 'waiting 3' });
 });
 
-test('only what the operator may see is counted', async () => {
+test('only lists that the operator may see are counted', async () => {
   gateway.tokens.set(TOKEN, operatorOf(['operations.manage']));
   const browser = await signIn();
   gateway.upstreams.wallet.received.length = 0;
@@ -124,7 +124,7 @@ test('only what the operator may see is counted', async () => {
   expect([html.includes('Nothing is waiting.'), asked]).toEqual([true, []]);
 });
 
-test('the last 24 hours of deposits and withdrawals are bars, with a text for those who do not see them', async () => {
+test('charts show the deposits and withdrawals of the last 24 hours, with a text alternative', async () => {
   const hour = (hours: number): string =>
     new Date(Math.floor(clock.now().getTime() / HOUR_MS) * HOUR_MS - hours * HOUR_MS).toISOString();
   const data = [
@@ -155,7 +155,7 @@ test('the last 24 hours of deposits and withdrawals are bars, with a text for th
   expect([without.status, without.html.includes('<svg class="chart"')]).toEqual([200, false]);
 });
 
-test('a page asks each service for its queues once, and the wallet for the hours of payments once in half a minute', async () => {
+test('a page reads the queues of each service once, and the wallet’s chart once per half minute', async () => {
   replies.set('GET /payments/hours', { status: 200, body: { data: [] } });
   clock.advance(30_000);
   const [first, second] = [await signIn(), await signIn()];

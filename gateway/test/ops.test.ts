@@ -26,8 +26,8 @@ arrangeOps();
 
 const LIMIT = 'identity POST /session-limit {"page":"ops","seconds":7200,"idle_seconds":900}';
 
-describe('the session', () => {
-  test('has a cookie for this path alone, short, and out of reach of scripts and other sites', async () => {
+describe('a session', () => {
+  test('the cookie is short-lived, for this path only, and hidden from scripts and other sites', async () => {
     const { headers } = await enter(browse());
     const cookie = headers.get('set-cookie') ?? '';
     expect(cookie).toMatch(/^ops=user\.fps_operator; Max-Age=900; /);
@@ -35,12 +35,12 @@ describe('the session', () => {
       expect(cookie.split('; ')).toContain(attribute);
   });
 
-  test('ends at identity after two hours, whatever the browser does', async () => {
+  test('identity ends the session after two hours, whatever the browser does', async () => {
     await signIn();
     expect(calls).toContain(LIMIT);
   });
 
-  test('does not begin while it cannot be limited', async () => {
+  test('no session starts if it cannot be limited', async () => {
     replies.set('POST /session-limit', { status: 503, body: { message: 'later' } });
     const page = await enter(browse());
     expect(page.status).toBe(503);
@@ -49,10 +49,10 @@ describe('the session', () => {
   });
 
   test.each([
-    ['without a permission of an operator', caller(9)],
+    ['without operator permissions', caller(9)],
     ['with a personal token', operatorOf(PERMISSIONS, { tokenKind: 'personal' })],
     ['with the session of another page', operatorOf(PERMISSIONS, { page: 'account_deletion' })],
-  ])('is not for an account %s, and is ended at once', async (_which, user) => {
+  ])('a session of an account %s is refused and ended at once', async (_which, user) => {
     gateway.tokens.set(TOKEN, user);
     const page = await enter(browse());
     expect(page.status).toBe(403);
@@ -63,7 +63,7 @@ describe('the session', () => {
     expect(planted.html).not.toContain('<nav');
   });
 
-  test('is renewed at identity by each page that is shown, and by nothing else', async () => {
+  test('only a page that is shown renews the session at identity', async () => {
     const browser = await signIn();
     const limits = (): number => calls.filter((call) => call === LIMIT).length;
     expect(limits()).toBe(1);
@@ -83,7 +83,7 @@ describe('the session', () => {
     expect(limits()).toBe(4);
   });
 
-  test('is not shown as renewed where identity does not renew it', async () => {
+  test('the cookie is not renewed if identity does not renew the session', async () => {
     const browser = await signIn();
     replies.set('POST /session-limit', { status: 503, body: { message: 'later' } });
     const page = await browser.get(PATH);
@@ -92,7 +92,7 @@ describe('the session', () => {
     expect((await browser.get(PATH)).status).toBe(401);
   });
 
-  test('is over with its token', async () => {
+  test('a session ends with its token', async () => {
     const browser = await signIn();
     expect((await browser.get(PATH)).status).toBe(200);
     gateway.tokens.delete(TOKEN);
@@ -101,7 +101,7 @@ describe('the session', () => {
     expect(page.headers.get('set-cookie')).toMatch(/^ops=guest\./);
   });
 
-  test('is ended by signing out', async () => {
+  test('signing out ends the session', async () => {
     const browser = await signIn();
     const page = await submit(browser, await browser.get(PATH), 'sign_out');
     expect(page.status).toBe(303);
@@ -123,7 +123,7 @@ describe('sections', () => {
     '/audit-log',
   ];
 
-  test('all are shown to who may use all', async () => {
+  test('an operator with every permission sees all sections', async () => {
     const browser = await signIn();
     const { html } = await browser.get(PATH);
     for (const link of LINKS) expect(html).toContain(`href="${PATH}${link}?lang=en"`);
@@ -135,7 +135,7 @@ describe('sections', () => {
     ['/audit-log', ['audit.view'], ['/audit-log']],
     ['/users', ['users.view_all'], ['/deletions', '/users']],
     ['/dead-letters', ['operations.manage'], ['', '/dead-letters']],
-  ])('%s needs its permissions, and nothing else is shown', async (_section, permissions, shown) => {
+  ])('the permissions for %s show no other sections', async (_section, permissions, shown) => {
     replies.set('GET /payments/deposit/disputed', { status: 200, body: { data: [] } });
     replies.set('GET /payments/store-purchases/refund-queue', { status: 200, body: { data: [] } });
     replies.set('GET /audit-log', { status: 200, body: { data: [], meta: {} } });
@@ -151,7 +151,7 @@ describe('sections', () => {
     }
   });
 
-  test('an action of a section that is not for the operator reaches no service', async () => {
+  test('an action in a section that the operator may not use reaches no service', async () => {
     const browser = await signIn();
     const page = await browser.get(`${PATH}/withdrawals`);
     gateway.tokens.set(TOKEN, operatorOf(['operations.manage']));
@@ -160,7 +160,7 @@ describe('sections', () => {
     expect(calls).toEqual(['identity GET /auth/me']);
   });
 
-  test('what is unknown is 404, also an inherited name of an action', async () => {
+  test('an unknown section or action is 404, even with the name of an inherited property', async () => {
     const browser = await signIn();
     expect((await browser.get(`${PATH}/nothing`)).status).toBe(404);
     const page = await browser.get(`${PATH}/withdrawals`);
@@ -170,7 +170,7 @@ describe('sections', () => {
       );
   });
 
-  test('escape what the services say', async () => {
+  test('texts of the services are escaped', async () => {
     const markup = '"><script>alert(1)</script>';
     const user = { ...WITHDRAWAL.user, username: markup };
     replies.set('GET /payments', {
@@ -182,7 +182,7 @@ describe('sections', () => {
     expect(html).toContain('&lt;script&gt;');
   });
 
-  test('a service that does not answer is named, and the others are shown', async () => {
+  test('a service that does not answer is reported, and the others are shown', async () => {
     gateway.upstreams.wallet.ready = false;
     gateway.upstreams.wallet.internal = (_request, response) => void response.destroy();
     const { status, html } = await (await signIn()).get(PATH);
@@ -197,14 +197,14 @@ describe('a form', () => {
     return [browser, await browser.get(`${PATH}/withdrawals`)];
   };
 
-  test('without the field of this session changes nothing', async () => {
+  test('a form without the CSRF token of the session changes nothing', async () => {
     const [browser, page] = await signedInPage();
     for (const csrf of ['', 'wrong', 'a'.repeat(43)])
       expect((await submit(browser, page, 'pay', { csrf })).status).toBe(403);
     expect(calls.filter((call) => call.includes('POST /payments'))).toEqual([]);
   });
 
-  test('of another session changes nothing', async () => {
+  test('a form of another session changes nothing', async () => {
     const [, page] = await signedInPage();
     gateway.tokens.set('fps_other', operatorOf(PERMISSIONS));
     replies.set('POST /auth/login', { status: 200, body: { token: 'fps_other' } });
@@ -214,7 +214,7 @@ describe('a form', () => {
   });
 
   test.each([{ origin: 'https://evil.example.com' }, { 'sec-fetch-site': 'cross-site' }])(
-    'of another site is refused: %j',
+    'a form from another site is refused: %j',
     async (headers: Record<string, string>) => {
       const [browser] = await signedInPage();
       const answer = await browser.post(`${PATH}/withdrawals`, { action: 'pay', payment_id: '31' }, headers);
@@ -223,7 +223,7 @@ describe('a form', () => {
     },
   );
 
-  test('is answered with a redirect, so that a reload repeats nothing', async () => {
+  test('a form is answered with a redirect, so that a reload repeats nothing', async () => {
     const [browser, page] = await signedInPage();
     const answer = await decide(browser, page, 'pay');
     expect([answer.status, answer.location?.search]).toEqual([303, '?lang=en&payment=31&done=paid']);
@@ -234,14 +234,14 @@ describe('a form', () => {
     );
   });
 
-  test('that the API refuses says why, with its status', async () => {
+  test('a form that the API refuses shows the reason, with the status of the API', async () => {
     replies.set('POST /payments/31/pay', { status: 409, body: { message: 'It is rejected already.' } });
     const [browser, page] = await signedInPage();
     const answer = await decide(browser, page, 'pay');
     expect([answer.status, answer.html.includes('It is rejected already.')]).toEqual([409, true]);
   });
 
-  test('to search puts nothing personal into an address', async () => {
+  test('a search form puts no personal data into an address', async () => {
     replies.set('GET /users', { status: 200, body: { data: [WITHDRAWAL.user] } });
     const browser = await signIn();
     const page = await browser.get(`${PATH}/users`);
@@ -261,7 +261,7 @@ describe('a license', () => {
     gym_license_approved: null,
   });
 
-  test('is reviewed as the document that was shown', async () => {
+  test('a review applies only to the license document that was shown', async () => {
     replies.set('GET /gyms/4', { status: 200, body: { gym: gym(77) } });
     replies.set('PUT /gyms/4', { status: 409, body: { message: 'Another document is there by now.' } });
     const browser = await signIn();
@@ -285,7 +285,7 @@ describe('a license', () => {
     expect(calls.filter((call) => call.includes('PUT'))).toEqual([]);
   });
 
-  test('is shown as the media service answers this operator, and runs nothing', async () => {
+  test('a license document is requested as this operator, and shown in a sandbox', async () => {
     gateway.upstreams.media.handler = (_request, response) =>
       void response.writeHead(200, { 'content-type': 'image/png' }).end('bytes');
     const browser = await signIn();
@@ -304,7 +304,7 @@ describe('a license', () => {
   test.each([
     ['a type that a browser may run', 200, 'text/html'],
     ['a refusal', 403, 'application/json'],
-  ])('%s is not passed on', async (_which, status, type) => {
+  ])('%s of the media service is not passed on', async (_which, status, type) => {
     gateway.upstreams.media.handler = (_request, response) =>
       void response.writeHead(status, { 'content-type': type }).end('<script>');
     const { status: shown, html } = await (await signIn()).get(`${PATH}/documents/77`);
@@ -320,7 +320,7 @@ describe('live changes', () => {
     });
     return response;
   };
-  /** Reads until `wanted` has arrived or the stream has ended. */
+  /** Reads until the text `wanted` has arrived, or the stream has ended. */
   const readUntil = async (response: Response, wanted: string): Promise<string> => {
     let text = '';
     const decoder = new TextDecoder();
@@ -331,7 +331,7 @@ describe('live changes', () => {
     return text;
   };
 
-  test('are new content where a page has no forms', async () => {
+  test('a page without forms receives its new content', async () => {
     const stream = await open(await signIn(), '');
     expect(stream.headers.get('content-type')).toContain('text/event-stream');
     replies.set('GET /operations', {
@@ -342,19 +342,19 @@ describe('live changes', () => {
     expect(text).toContain('event: content\ndata: "');
   });
 
-  test('are only told where somebody may be typing', async () => {
+  test('a page with forms is only notified of a change, because someone may be typing', async () => {
     const stream = await open(await signIn(), 'withdrawals');
     replies.set('GET /payments', { status: 200, body: { data: [], meta: {} } });
     expect(await readUntil(stream, 'changed')).toContain('event: changed\n');
   });
 
-  test('end with the session', async () => {
+  test('live changes end with the session', async () => {
     const stream = await open(await signIn(), '');
     gateway.tokens.delete(TOKEN);
     expect(await readUntil(stream, 'never')).toMatch(/event: ended\ndata:\n\n$/);
   });
 
-  test('are for who may see the section', async () => {
+  test('live changes require a session that may see the section', async () => {
     expect((await fetch(`${gateway.url}${PATH}/live`)).status).toBe(401);
     const browser = await signIn();
     gateway.tokens.set(TOKEN, operatorOf(['audit.view']));
@@ -363,7 +363,7 @@ describe('live changes', () => {
   });
 });
 
-test('a guest sees the log-in, and no service is asked', async () => {
+test('a guest sees the sign-in page, and no service is called', async () => {
   const page = await browse().get(PATH);
   expect([page.status, page.html.includes('value="login"')]).toEqual([200, true]);
   expect(page.headers.get('content-security-policy')).not.toContain('script-src');

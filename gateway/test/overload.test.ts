@@ -15,27 +15,27 @@ afterEach(() => {
   for (const socket of sockets.splice(0)) socket.destroy();
 });
 
-const talk = (url: string, said: string) => {
+const talk = (url: string, text: string) => {
   const { hostname, port } = new URL(url);
   const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true });
   sockets.push(socket);
-  const heard = { text: '', ended: false, socket };
+  const answer = { text: '', ended: false, socket };
   socket.on('data', (chunk) => {
-    heard.text += chunk.toString('latin1');
+    answer.text += chunk.toString('latin1');
   });
   for (const event of ['end', 'error'] as const) {
     socket.on(event, () => {
-      heard.ended = true;
+      answer.ended = true;
     });
   }
-  socket.write(said);
-  return heard;
+  socket.write(text);
+  return answer;
 };
 
 const JSON_TYPE = 'application/json';
 const FORM_TYPE = 'multipart/form-data; boundary=x';
 
-/** A request whose body stops after `sent`. */
+/** Sends a request whose body stops after `sent`. */
 const stall = (
   url: string,
   path: string,
@@ -67,7 +67,7 @@ describe('with the default limits', () => {
   beforeEach(() => harness.reset());
   afterAll(() => harness.close());
 
-  test('300 stalled log-ins do not reach the service, delay no other request, and are 408', async () => {
+  test('300 stalled sign-ins do not reach the service, delay no other request, and are 408', async () => {
     const stalled = Array.from({ length: 300 }, () => stall(harness.url, '/auth/login'));
     await Promise.all(stalled.map(({ socket }) => once(socket, 'connect')));
     const signal = AbortSignal.timeout(30_000);
@@ -81,7 +81,7 @@ describe('with the default limits', () => {
     expect(harness.upstreams.identity.received).toHaveLength(1);
   });
 
-  test('a token that is revoked while its body arrives is 401, and the request is not forwarded', async () => {
+  test('a request whose token is revoked while its body arrives is 401, and is not forwarded', async () => {
     const head = `POST /api/v1/posts HTTP/1.1\r\nhost: x\r\nauthorization: ${bearer().authorization}\r\n`;
     const slow = talk(harness.url, `${head}content-type: ${JSON_TYPE}\r\ncontent-length: 2\r\n\r\n{`);
     await eventually(() => harness.introspections() === 1);
@@ -93,8 +93,8 @@ describe('with the default limits', () => {
     expect(harness.upstreams.content.received).toEqual([]);
   });
 
-  describe('an upload whose token', () => {
-    /** Sends the first byte of two, and the second one when the first check of the token is old. */
+  describe('a slow upload', () => {
+    /** Sends the first of two bytes, and the second one after the first check of the token has expired. */
     const uploadSlowly = async (inChunks: boolean, meanwhile: () => void) => {
       const seen = { body: '', isComplete: undefined as boolean | undefined };
       harness.upstreams.media.handler = (request, response) => {
@@ -120,20 +120,23 @@ describe('with the default limits', () => {
     };
 
     test.each([false, true])(
-      'is revoked meanwhile is 401, and never complete (in chunks: %s)',
+      'an upload whose token is revoked meanwhile is 401, and never complete (in chunks: %s)',
       async (inChunks) => {
         const { status, isComplete } = await uploadSlowly(inChunks, () => harness.tokens.clear());
         expect([status, isComplete]).toEqual(['401', false]);
       },
     );
 
-    test.each([false, true])('stays valid arrives completely (in chunks: %s)', async (inChunks) => {
-      const { status, body } = await uploadSlowly(inChunks, () => undefined);
-      expect([status, body, harness.introspections()]).toEqual(['200', 'ab', 2]);
-    });
+    test.each([false, true])(
+      'an upload whose token stays valid arrives completely (in chunks: %s)',
+      async (inChunks) => {
+        const { status, body } = await uploadSlowly(inChunks, () => undefined);
+        expect([status, body, harness.introspections()]).toEqual(['200', 'ab', 2]);
+      },
+    );
   });
 
-  test('a user has at most 32 uploads on their way, of any token; others are not affected', async () => {
+  test('a user can have at most 32 uploads in progress over all tokens, and others are not affected', async () => {
     harness.tokens.set('fps_second', { ...caller(7), tokenId: 'second' });
     harness.tokens.set('fps_other', caller(8));
     const { media } = harness.upstreams;
@@ -157,7 +160,7 @@ describe('with the default limits', () => {
     await eventually(async () => (await upload(MEMBER_TOKEN)).status === 200);
   });
 
-  test('300 downloads that are not read delay no other download', async () => {
+  test('300 unread downloads delay no other download', async () => {
     harness.upstreams.media.handler = (request, response) => {
       response.writeHead(200, { 'content-length': '2' }).write('a');
       if (request.url?.startsWith('/api/v1/media/2') === true) response.end('b');
@@ -173,7 +176,7 @@ describe('with the default limits', () => {
   });
 });
 
-describe('a body', () => {
+describe('a slow body', () => {
   let harness: Harness;
   beforeAll(async () => {
     harness = await startHarness({ BODY_TIMEOUT_MS: '1000', UPLOAD_IDLE_TIMEOUT_MS: '1000' });
@@ -182,7 +185,7 @@ describe('a body', () => {
   afterAll(() => harness.close());
 
   test.each(['/auth/login', '/posts', '/payments/deposit'])(
-    'of %s that does not arrive in time is 408, however steadily it drips',
+    'a body of %s that does not arrive in time is 408, even if it arrives steadily',
     async (path) => {
       const stalled = stall(harness.url, path, { length: 100_000 });
       const dripping = setInterval(() => stalled.socket.write(' '), 20);
@@ -192,14 +195,14 @@ describe('a body', () => {
     },
   );
 
-  test('of /mcp as well', async () => {
+  test('a body of /mcp that does not arrive in time is 408', async () => {
     const head = `POST /mcp HTTP/1.1\r\nhost: x\r\nauthorization: ${bearer().authorization}\r\n`;
     const stalled = talk(harness.url, `${head}content-type: ${JSON_TYPE}\r\ncontent-length: 300\r\n\r\n{`);
     await eventually(() => stalled.ended);
     expect(stalled.text).toMatch(/^HTTP\/1\.1 408 /);
   });
 
-  test('that is a file is 408 when it stops, and the service is told', async () => {
+  test('an upload that stops is 408, and the request to the service is aborted', async () => {
     let aborted = false;
     harness.upstreams.media.handler = (request) => {
       request.resume().once('close', () => {
@@ -212,24 +215,24 @@ describe('a body', () => {
     await eventually(() => aborted);
   });
 
-  test('that is a file is not 408 while the service is slow to read it', async () => {
+  test('an upload is not 408 while the service is slow to read it', async () => {
     let resume = (): void => undefined;
     harness.upstreams.media.handler = (request, response) => {
       resume = () => request.resume().once('end', () => response.end('{}'));
     };
     const body = Buffer.alloc(32 * 1024 * 1024);
-    const asked = fetch(`${harness.url}/api/v1/media`, {
+    const answer = fetch(`${harness.url}/api/v1/media`, {
       method: 'POST',
       headers: { 'content-type': FORM_TYPE },
       body,
     });
-    // More than the limit, as another request shows that is 408 at the limit.
+    // Two other requests that run into the limit show that more time than the limit has passed.
     const stalled = stall(harness.url, '/auth/login');
     await eventually(() => stalled.ended);
     const again = stall(harness.url, '/auth/login');
     await eventually(() => again.ended);
     resume();
-    expect((await asked).status).toBe(200);
+    expect((await answer).status).toBe(200);
   });
 });
 
@@ -241,14 +244,14 @@ describe('an answer that the client does not read', () => {
   beforeEach(() => harness.reset());
   afterAll(() => harness.close());
 
-  test('is cut in the end, the download of a file is not', async () => {
+  test('an unread answer is ended after the read timeout, but the download of a file is not', async () => {
     const opened = new Set<string>();
     const closed = new Set<string>();
     for (const service of ['media', 'content'] as const) {
       harness.upstreams[service].handler = (_request, response) => {
         opened.add(service);
         response.once('close', () => closed.add(service));
-        // More than the buffers of the connections hold.
+        // This is more than the buffers of the connections hold.
         response.writeHead(200).end(Buffer.alloc(48 * 1024 * 1024));
       };
     }
@@ -264,7 +267,7 @@ describe('an answer that the client does not read', () => {
   });
 });
 
-describe('at a limit on open requests', () => {
+describe('the limits on open requests', () => {
   let harness: Harness;
   let leaving: AbortController;
   beforeAll(async () => {
@@ -277,7 +280,7 @@ describe('at a limit on open requests', () => {
   });
   afterEach(async () => {
     leaving.abort();
-    // Every place is free again.
+    // The next test starts when every place is free again.
     await eventually(async () => {
       const paths = ['/auth/me', '/payments', '/gyms', '/posts'];
       const answers = await Promise.all(paths.map((path) => fetch(`${harness.url}/api/v1${path}`)));
@@ -296,7 +299,7 @@ describe('at a limit on open requests', () => {
     for (const upstream of Object.values(harness.upstreams)) upstream.handler = undefined;
   };
 
-  test('a service that does not answer takes its own share: 503, and the others are served', async () => {
+  test('a service that does not answer uses only its share: it gets 503, and others are served', async () => {
     hang('wallet', '/payments');
     await eventually(() => harness.upstreams.wallet.received.length === 2);
     await expectOverloaded(await fetch(`${harness.url}/api/v1/payments`));
@@ -305,7 +308,7 @@ describe('at a limit on open requests', () => {
     release();
   });
 
-  test('in total: 503 in the language of the client, and health is answered', async () => {
+  test('a full gateway answers 503 in the language of the client, and still answers health checks', async () => {
     hang('wallet', '/payments');
     hang('gyms', '/gyms');
     hang('content', '/posts');
@@ -325,7 +328,7 @@ describe('at a limit on open requests', () => {
     release();
   });
 
-  test('uploads have a share of their own, and downloads another', async () => {
+  test('uploads and downloads have separate shares', async () => {
     harness.upstreams.media.handler = (request, response) => {
       if (request.method === 'GET') response.end('file');
       else request.resume().once('end', () => response.end('{}'));
@@ -343,10 +346,10 @@ describe('at a limit on open requests', () => {
     await eventually(async () => (await upload()).status === 200);
   });
 
-  test('bodies on their way take no share: their service answers, however many stall', async () => {
+  test('bodies being received use no share: their service answers, however many stall', async () => {
     const stalled = Array.from({ length: 20 }, () => stall(harness.url, '/auth/login'));
     const refused = () => stalled.filter(({ text }) => text.startsWith('HTTP/1.1 503 ')).length;
-    // Each takes a place for as long as its headers are checked.
+    // Each request uses a place while its headers are checked.
     await eventually(() => refused() + harness.upstreams.identity.checks.length >= stalled.length);
     await eventually(
       async () => (await fetch(`${harness.url}/api/v1/auth/me`, { headers: bearer() })).status === 200,
@@ -362,14 +365,14 @@ describe('at a limit on open requests', () => {
       });
       expect(signedIn.status).toBe(200);
     }
-    // All but as many as may be on their way.
+    // Only two bodies may be received at the same time.
     await eventually(() => refused() >= 18);
   });
 
-  test('a complete body whose service has no place is 503, and is not forwarded', async () => {
+  test('a complete body is 503 and not forwarded if the share of its service is full', async () => {
     const late = stall(harness.url, '/payments/deposit', { length: 2 });
     await eventually(() => harness.upstreams.wallet.checks.length === 1);
-    // Answered after the headers have been checked.
+    // This request is answered after the headers of the stalled one have been checked.
     expect((await fetch(`${harness.url}/api/v1/posts`)).status).toBe(200);
     hang('wallet', '/payments');
     await eventually(() => harness.upstreams.wallet.received.length === 2);
@@ -380,10 +383,10 @@ describe('at a limit on open requests', () => {
     release();
   });
 
-  test('of stalled bodies the oldest is refused, not the newest', async () => {
+  test('the oldest stalled body is refused, not the newest', async () => {
     const oldest = stall(harness.url, '/auth/login');
     await once(oldest.socket, 'connect');
-    // Answered after the head of the stalled request has been read.
+    // This request is answered after the head of the stalled one has been read.
     expect((await fetch(`${harness.url}/api/v1/posts`)).status).toBe(200);
     expect(oldest.text).toBe('');
     for (const path of ['/gyms', '/payments/deposit', '/gyms', '/payments/deposit']) stall(harness.url, path);
@@ -395,7 +398,7 @@ describe('at a limit on open requests', () => {
   });
 });
 
-describe('the bytes of bodies that are arriving', () => {
+describe('the limit for bytes being received', () => {
   let server: Server;
   const read: string[] = [];
   beforeAll(async () => {
@@ -418,7 +421,7 @@ describe('the bytes of bodies that are arriving', () => {
   });
   const origin = () => `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 
-  test('are limited: the oldest body is refused, and complete ones are not counted', async () => {
+  test('the oldest body is refused at the limit, and complete bodies are not counted', async () => {
     const half = 'x'.repeat(800);
     const oldest = stall(origin(), '/oldest', { length: 1_000, sent: half });
     await once(oldest.socket, 'connect');
@@ -433,7 +436,7 @@ describe('the bytes of bodies that are arriving', () => {
     expect(read).toEqual([...Array<string>(5).fill('/whole'), '/large']);
   });
 
-  test('one body that is too large is 413', async () => {
+  test('a single body above the limit for one body is 413', async () => {
     const answer = await fetch(`${origin()}/`, { method: 'POST', body: 'x'.repeat(1_001) });
     expect(answer.status).toBe(413);
   });

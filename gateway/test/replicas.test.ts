@@ -1,4 +1,4 @@
-/** A gateway with several replicas of a service: a list of addresses, and a name whose records are those of all replicas. */
+/** A gateway with several replicas of a service: by a list of addresses, or by a name with a record for each replica. */
 import dns from 'node:dns';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -8,7 +8,7 @@ import { afterEach, describe, expect, test } from '@jest/globals';
 import { bearer, type Harness, startHarness } from './support.ts';
 
 const NAME = 'wallet.replicas.test';
-/** Every address of this network leads to this machine. */
+/** An address of the loopback network, which always leads to this machine. */
 const hostOf = (index: number): string =>
   `127.${150 + Number(process.env.JEST_WORKER_ID ?? 0)}.0.${index + 1}`;
 const closers: (() => unknown)[] = [];
@@ -20,7 +20,7 @@ afterEach(async () => {
 interface Replica {
   url: string;
   port: number;
-  /** The bodies of its requests. */
+  /** The bodies of the received requests. */
   bodies: string[];
   stop(): Promise<void>;
   start(): Promise<void>;
@@ -42,7 +42,7 @@ const startReplica = async (index: number, { port = 0, delayMs = 0 } = {}): Prom
     url: '',
     port,
     bodies: [],
-    // The product also answers for a while, and ends each connection with its answer.
+    // Like the product, it still answers for a while, and closes each connection with its answer.
     stop: async () => {
       isDraining = true;
       await pause(500);
@@ -64,15 +64,15 @@ const startReplica = async (index: number, { port = 0, delayMs = 0 } = {}): Prom
   return replica;
 };
 
-/** What the system says of `NAME`. */
+/** Replaces the system's resolver for `NAME`. */
 const resolveTo = (hosts: string[]): { hosts: string[] } => {
   const records = { hosts };
   const { lookup } = dns.promises;
-  const replaced = async (name: string, options: object) =>
+  const resolveName = async (name: string, options: object) =>
     name === NAME
       ? records.hosts.map((address) => ({ address, family: 4 }))
       : lookup(name, options as dns.LookupAllOptions);
-  dns.promises.lookup = replaced as typeof lookup;
+  dns.promises.lookup = resolveName as typeof lookup;
   closers.push(() => {
     dns.promises.lookup = lookup;
   });
@@ -94,7 +94,7 @@ const posting = (harness: Harness, body: string) =>
   });
 
 interface Outcome {
-  /** How many requests each replica has answered. */
+  /** Number of requests that each replica has answered. */
   counts: number[];
   statuses: Set<number>;
 }
@@ -127,24 +127,30 @@ const expectEven = ({ counts, statuses }: Outcome, replicas: number): void => {
   for (const count of counts) expect(Math.abs(count - share) / share).toBeLessThanOrEqual(0.2);
 };
 
-describe('three replicas share the requests', () => {
-  test.each([1, 8])('of a list of addresses, %i at a time', async (atOnce) => {
-    const replicas = await Promise.all([0, 1, 2].map((index) => startReplica(index)));
-    const harness = await startGateway(replicas.map(({ url }) => url).join(','));
-    expectEven(await load(300, atOnce, () => reading(harness)), 3);
-    expectEven(await load(150, atOnce, (number) => posting(harness, `{"number":${number}}`)), 3);
-  });
+describe('three replicas', () => {
+  test.each([1, 8])(
+    'three replicas in a list of addresses share the requests evenly, %i at a time',
+    async (atOnce) => {
+      const replicas = await Promise.all([0, 1, 2].map((index) => startReplica(index)));
+      const harness = await startGateway(replicas.map(({ url }) => url).join(','));
+      expectEven(await load(300, atOnce, () => reading(harness)), 3);
+      expectEven(await load(150, atOnce, (number) => posting(harness, `{"number":${number}}`)), 3);
+    },
+  );
 
-  test.each([1, 8])('of a name with several records, %i at a time', async (atOnce) => {
-    const { port } = await startReplica(0);
-    for (const index of [1, 2]) await startReplica(index, { port });
-    resolveTo([0, 1, 2].map(hostOf));
-    const harness = await startGateway(`http://${NAME}:${port}`);
-    expectEven(await load(300, atOnce, () => reading(harness)), 3);
-  });
+  test.each([1, 8])(
+    'three replicas behind one name share the requests evenly, %i at a time',
+    async (atOnce) => {
+      const { port } = await startReplica(0);
+      for (const index of [1, 2]) await startReplica(index, { port });
+      resolveTo([0, 1, 2].map(hostOf));
+      const harness = await startGateway(`http://${NAME}:${port}`);
+      expectEven(await load(300, atOnce, () => reading(harness)), 3);
+    },
+  );
 });
 
-test('a fourth replica of a name has its share within 30 s, also while the requests never pause', async () => {
+test('a fourth replica of a name gets its share within 30 s, even if requests never pause', async () => {
   const { port } = await startReplica(0);
   for (const index of [1, 2, 3]) await startReplica(index, { port });
   const records = resolveTo([0, 1, 2].map(hostOf));
@@ -157,7 +163,7 @@ test('a fourth replica of a name has its share within 30 s, also while the reque
   expectEven(await load(400, 8, () => reading(harness)), 4);
 }, 45_000);
 
-test('a name that cannot be resolved any more keeps its addresses', async () => {
+test('a name that can no longer be resolved keeps its addresses', async () => {
   const { port } = await startReplica(0);
   resolveTo([hostOf(0)]);
   const harness = await startGateway(`http://${NAME}:${port}`);
@@ -170,7 +176,7 @@ test('a name that cannot be resolved any more keeps its addresses', async () => 
 }, 15_000);
 
 describe('a replica that leaves and comes back', () => {
-  test('costs no request, and none is sent twice', async () => {
+  test('no request fails or is sent twice while a replica leaves and comes back', async () => {
     const options = { delayMs: 10 };
     const replicas = [
       await startReplica(0, options),
@@ -198,7 +204,7 @@ describe('a replica that leaves and comes back', () => {
     expectEven(await load(300, 8, () => reading(harness)), 3);
   }, 45_000);
 
-  test('is found by every kind of request at its next try, files included', async () => {
+  test('every kind of request reaches another replica at its next try, including uploads', async () => {
     const [first, second] = [await startReplica(0), await startReplica(1)];
     const list = [first, second].map(({ url }) => url).join(',');
     const harness = await startHarness({ WALLET_HTTP_URL: list, MEDIA_HTTP_URL: list });

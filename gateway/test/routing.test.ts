@@ -46,7 +46,7 @@ describe('forwarding', () => {
     [304, { etag: '"1"' }, ''],
     [204, {}, ''],
     [206, { 'content-range': 'bytes 0-1/2' }, 'ab'],
-  ])('%i of a service is returned unchanged', async (status, headers, body) => {
+  ])('a %i of a service is returned unchanged', async (status, headers, body) => {
     harness.upstreams.wallet.handler = (_request, response) =>
       response.writeHead(status, headers as Record<string, string>).end(body);
     const answer = await rawRequest(harness.url, '/api/v1/payments/1');
@@ -119,7 +119,7 @@ describe('paths that are not routed', () => {
     '/api/v1/posts%2f..%2f..%2f..%2fmetrics',
     'http://127.0.0.1/internal/openapi.json',
     'http://internal/api/v1/../../metrics',
-  ])('%s is 404 {message}, with or without a token, and is not forwarded', async (path) => {
+  ])('%s is 404 with a message, with or without a token, and is not forwarded', async (path) => {
     for (const headers of [{}, bearer()]) {
       const answer = await rawRequest(harness.url, path, { headers });
       expect(answer.status).toBe(404);

@@ -1,4 +1,4 @@
-/** A gateway with stubs of the services, over HTTP, and of identity, over gRPC. */
+/** A gateway with stubs of all services over HTTP, and of identity over gRPC. */
 import {
   createServer,
   request as httpRequest,
@@ -41,8 +41,9 @@ interface Upstream {
   url: string;
   /** Requests of public paths. */
   received: Received[];
-  /** Paths whose headers were to be checked, and what answers; undefined: a service that cannot tell. */
+  /** Paths whose headers the gateway asked the service to check. */
   checks: string[];
+  /** Answers these checks; undefined: the service cannot check headers alone. */
   check: Handler | undefined;
   /** Requests of other paths, except health and the OpenAPI document. */
   strays: string[];
@@ -142,7 +143,7 @@ export interface Harness {
   tokens: Map<string, UserCaller>;
   /** Deletion blockers by user id. */
   blockers: Map<number, { code: string; extras_json: string }[]>;
-  /** What identity tells with an introspection. */
+  /** The store id in identity's answers to introspections. */
   epochStoreId: string;
   /** Number of introspections. */
   introspections(): number;
@@ -205,7 +206,7 @@ export const startHarness = async (
       IDENTITY_GRPC_ADDRESS: identity.address,
       PUBLIC_BASE_URL: 'https://api.example.com',
       ...Object.fromEntries(urls),
-      // Nothing listens there: each token is introspected at each request.
+      // Nothing listens at this address, so every request introspects its token.
       REDIS_URL: 'redis://127.0.0.1:1',
       ...env,
     }),
@@ -255,7 +256,7 @@ export interface RawAnswer {
   text: string;
 }
 
-/** Sends a request without normalising the path or adding headers other than Host. */
+/** Sends a request without normalizing the path or adding headers other than Host. */
 export const rawRequest = (
   url: string,
   path: string,

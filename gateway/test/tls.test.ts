@@ -1,4 +1,4 @@
-/** A gateway with certificates, and services that show theirs. */
+/** A gateway and services with certificates. */
 import { X509Certificate } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer, type Server } from 'node:https';
@@ -18,7 +18,7 @@ const directory = mkdtempSync(join(tmpdir(), 'certificates-'));
 const servers: Server[] = [];
 let harness: Harness;
 
-/** Answers with the name in the certificate of the client, and takes no client without one. */
+/** Starts a service that requires a certificate of its client, and answers with the name in it. */
 const startService = async (process: ProcessName): Promise<string> => {
   const tls = readTlsFiles(process, tlsDirectory(directory, process));
   const server = createServer(
@@ -36,12 +36,12 @@ const startService = async (process: ProcessName): Promise<string> => {
 };
 
 beforeAll(async () => {
-  // They end in 65 days, so that the next call renews them.
+  // The certificates expire in 65 days, and the next call renews them.
   await createMissingCertificates(directory, new Date(Date.now() - 300 * DAY_MS));
   harness = await startHarness({
     TLS_DIRECTORY: tlsDirectory(directory, 'gateway'),
     CONTENT_HTTP_URL: await startService('content'),
-    // Somebody who has the certificate of another service.
+    // This server has the certificate of another service.
     GYMS_HTTP_URL: await startService('media'),
   });
 });
@@ -55,7 +55,7 @@ afterAll(async () => {
   rmSync(directory, { recursive: true });
 });
 
-test('a service is reached over TLS, and knows the gateway by its certificate', async () => {
+test('a service is called over TLS, and identifies the gateway by its certificate', async () => {
   for (let i = 0; i < 2; i += 1) {
     const answer = await fetch(`${harness.url}/api/v1/posts`);
     expect([answer.status, await answer.json()]).toEqual([
@@ -65,11 +65,11 @@ test('a service is reached over TLS, and knows the gateway by its certificate', 
   }
 });
 
-test('a service with the certificate of another one gets no request: 503', async () => {
+test('a service with the certificate of another service gets no request, and the answer is 503', async () => {
   expect((await fetch(`${harness.url}/api/v1/gyms`)).status).toBe(503);
 });
 
-test('their health is asked in the same way', async () => {
+test('health checks of the services use the same certificates', async () => {
   const states = await (await fetch(`${harness.operationsUrl}/health/services`)).json();
   expect(states).toMatchObject({
     content: { state: 'up' },
@@ -83,7 +83,7 @@ test('a renewed certificate of the gateway is used by its next connections', asy
     ((await (await fetch(`${harness.url}/api/v1/posts`)).json()) as { serial: string }).serial;
   const before = await ask();
   await createMissingCertificates(directory);
-  // The gateway keeps a connection that it uses; it closes an idle one after four seconds.
+  // The gateway keeps a connection in use, and closes an idle one after four seconds.
   await eventually(async () => (await ask()) !== before, { timeoutMs: 40_000, intervalMs: 5_000 });
   const renewed = readFileSync(join(tlsDirectory(directory, 'gateway'), TLS_FILES.cert));
   expect(await ask()).toBe(new X509Certificate(renewed).serialNumber);

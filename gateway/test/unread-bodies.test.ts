@@ -1,4 +1,4 @@
-/** What the headers decide is answered before the body is read, and an unread body ends its connection. */
+/** Requests that are refused by their headers are answered before the body is read. An unread body ends its connection. */
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { connect, type Socket } from 'node:net';
@@ -9,7 +9,7 @@ import { allReceived, bearer, type Harness, startHarness } from './support.ts';
 
 let harness: Harness;
 beforeAll(async () => {
-  // Longer than a test lasts: no answer here is a 408.
+  // The timeout is longer than a test, so no answer is a 408.
   harness = await startHarness({ BODY_TIMEOUT_MS: '300000' });
 });
 beforeEach(() => harness.reset());
@@ -23,8 +23,8 @@ afterEach(() => {
   for (const socket of sockets.splice(0)) socket.destroy();
 });
 
-/** Collects what the gateway says until it ends the connection. */
-const talk = (...said: (string | Buffer)[]) => {
+/** Sends `parts`, and collects the answers until the gateway ends the connection. */
+const talk = (...parts: (string | Buffer)[]) => {
   const socket = connect({ host: '127.0.0.1', port: Number(new URL(harness.url).port), allowHalfOpen: true });
   sockets.push(socket);
   const heard = { text: '', ended: false, failed: false, socket };
@@ -37,7 +37,7 @@ const talk = (...said: (string | Buffer)[]) => {
   socket.once('error', () => {
     heard.failed = true;
   });
-  for (const each of said) socket.write(each);
+  for (const part of parts) socket.write(part);
   return heard;
 };
 
@@ -60,44 +60,47 @@ const answering =
 const CHUNK = Buffer.concat([Buffer.from('100000\r\n'), Buffer.alloc(MEBIBYTE, 'x'), Buffer.from('\r\n')]);
 
 describe('a request that its route refuses by its headers', () => {
-  const unread: [what: string, said: () => (string | Buffer)[]][] = [
-    ['is withheld', () => [headOf(AUTHORIZED, 'content-length: 100')]],
-    ['is withheld after its first byte', () => [headOf(AUTHORIZED, 'content-length: 100'), '{']],
-    ['is withheld, in chunks', () => [headOf(AUTHORIZED, 'transfer-encoding: chunked')]],
+  const unread: [what: string, parts: () => (string | Buffer)[]][] = [
+    ['is not sent', () => [headOf(AUTHORIZED, 'content-length: 100')]],
+    ['stops after its first byte', () => [headOf(AUTHORIZED, 'content-length: 100'), '{']],
+    ['is chunked and not sent', () => [headOf(AUTHORIZED, 'transfer-encoding: chunked')]],
     [
       'is too large',
       () => [headOf(AUTHORIZED, `content-length: ${2 * MEBIBYTE}`), Buffer.alloc(2 * MEBIBYTE, 'x')],
     ],
-    ['is too large, in chunks', () => [headOf(AUTHORIZED, 'transfer-encoding: chunked'), CHUNK, CHUNK]],
+    ['is chunked and too large', () => [headOf(AUTHORIZED, 'transfer-encoding: chunked'), CHUNK, CHUNK]],
   ];
 
-  test.each(unread)('gets the answer of its route while its body %s', async (_what, said) => {
-    harness.upstreams['store-billing'].check = answering(
-      429,
-      { message: 'Slow down.' },
-      { 'retry-after': '7', 'x-ratelimit-limit': '10', 'x-ratelimit-remaining': '0' },
-    );
-    const heard = talk(...said());
-    await eventually(() => heard.ended);
-    expect(heard.failed).toBe(false);
-    const [head = '', body = ''] = heard.text.split('\r\n\r\n');
-    expect(head).toMatch(/^HTTP\/1\.1 429 /);
-    expect(head.toLowerCase()).toContain('\r\nretry-after: 7\r\n');
-    expect(head.toLowerCase()).toContain('\r\nconnection: close');
-    expect(head).not.toContain('x-internal');
-    expect(body).toContain('{"message":"Slow down."}');
-    expect(harness.upstreams['store-billing'].checks).toEqual([PATH]);
-    expect(allReceived(harness)).toEqual([]);
-  });
+  test.each(unread)(
+    'a refused request gets the answer of its route while its body %s',
+    async (_what, parts) => {
+      harness.upstreams['store-billing'].check = answering(
+        429,
+        { message: 'Slow down.' },
+        { 'retry-after': '7', 'x-ratelimit-limit': '10', 'x-ratelimit-remaining': '0' },
+      );
+      const heard = talk(...parts());
+      await eventually(() => heard.ended);
+      expect(heard.failed).toBe(false);
+      const [head = '', body = ''] = heard.text.split('\r\n\r\n');
+      expect(head).toMatch(/^HTTP\/1\.1 429 /);
+      expect(head.toLowerCase()).toContain('\r\nretry-after: 7\r\n');
+      expect(head.toLowerCase()).toContain('\r\nconnection: close');
+      expect(head).not.toContain('x-internal');
+      expect(body).toContain('{"message":"Slow down."}');
+      expect(harness.upstreams['store-billing'].checks).toEqual([PATH]);
+      expect(allReceived(harness)).toEqual([]);
+    },
+  );
 
-  test('without a token gets the 401 with its challenge', async () => {
+  test('a request without a token gets the 401 with its challenge before its body is read', async () => {
     harness.upstreams['store-billing'].check = answering(401);
     const heard = talk(headOf('content-length: 100'));
     await eventually(() => heard.ended);
     expect(heard.text).toMatch(/^HTTP\/1\.1 401 (?:.*\r\n)*www-authenticate: Bearer\r\n/i);
   });
 
-  test('is not asked for its body by 100 Continue', async () => {
+  test('a refused request gets no 100 Continue', async () => {
     harness.upstreams['store-billing'].check = answering(403);
     const heard = talk(headOf(AUTHORIZED, 'content-length: 100', 'expect: 100-continue'));
     await eventually(() => heard.ended);
@@ -105,7 +108,7 @@ describe('a request that its route refuses by its headers', () => {
   });
 
   test.each(['content-length: 100', 'transfer-encoding: chunked'])(
-    'ends its connection: what comes after it is no request (%s)',
+    'a refused request ends its connection, and no later bytes are read as a request (%s)',
     async (framing) => {
       harness.upstreams['store-billing'].check = answering(403);
       const heard = talk(headOf(AUTHORIZED, framing));
@@ -121,16 +124,19 @@ describe('a request that its route refuses by its headers', () => {
   );
 
   test.each([
-    ['with a token that is introspected', AUTHORIZED],
+    ['with a token', AUTHORIZED],
     ['of a guest', 'accept: */*'],
-  ])('in the packet of its body is forwarded whole, and the connection stays: %s', async (_who, header) => {
-    const body = '{"a":1}';
-    const whole = `${headOf(header, `content-length: ${body.length}`)}${body}`;
-    const heard = talk(`${whole}${whole}`);
-    await eventually(() => heard.text.match(/HTTP\/1\.1 200/g)?.length === 2);
-    expect(harness.upstreams['store-billing'].checks).toEqual([]);
-    expect(heard.ended).toBe(false);
-  });
+  ])(
+    'a request %s in one packet with its body is forwarded whole, and the connection stays',
+    async (_who, header) => {
+      const body = '{"a":1}';
+      const whole = `${headOf(header, `content-length: ${body.length}`)}${body}`;
+      const heard = talk(`${whole}${whole}`);
+      await eventually(() => heard.text.match(/HTTP\/1\.1 200/g)?.length === 2);
+      expect(harness.upstreams['store-billing'].checks).toEqual([]);
+      expect(heard.ended).toBe(false);
+    },
+  );
 });
 
 describe('a request whose headers its route accepts', () => {
@@ -142,7 +148,7 @@ describe('a request whose headers its route accepts', () => {
     );
   });
 
-  test('is forwarded when its body has arrived, and its limit is counted once', async () => {
+  test('an accepted request is forwarded once its body has arrived, and counted once', async () => {
     const heard = talk(headOf(AUTHORIZED, 'content-length: 2', `${LIMIT_COUNTED_HEADER}: 1`), '{');
     await eventually(() => harness.upstreams['store-billing'].checks.length === 1);
     heard.socket.write('}');
@@ -153,14 +159,14 @@ describe('a request whose headers its route accepts', () => {
     expect(heard.text).toMatch(/^HTTP\/1\.1 200 (?:.*\r\n)*x-ratelimit-remaining: 4\r\n/i);
   });
 
-  test('is 413 with a body that is too large, and ends its connection', async () => {
+  test('an accepted request with a body that is too large is 413, and ends its connection', async () => {
     const heard = talk(headOf(AUTHORIZED, `content-length: ${2 * MEBIBYTE}`), Buffer.alloc(2 * MEBIBYTE));
     await eventually(() => heard.ended);
     expect(heard.text).toMatch(/^HTTP\/1\.1 413 (?:.*\r\n)*connection: close\r\n/i);
     expect(allReceived(harness)).toEqual([]);
   });
 
-  test('gets 100 Continue where it has asked for it', async () => {
+  test('an accepted request with Expect: 100-continue gets 100 Continue', async () => {
     const heard = talk(headOf(AUTHORIZED, 'content-length: 2', 'expect: 100-continue'));
     await eventually(() => heard.text.includes('100 Continue'));
     heard.socket.write('{}');
@@ -169,7 +175,7 @@ describe('a request whose headers its route accepts', () => {
   });
 });
 
-test('a client cannot say that its limit was counted', async () => {
+test('a client cannot claim that its request was already counted', async () => {
   const heard = talk(
     `${headOf(AUTHORIZED, 'content-length: 2', `${LIMIT_COUNTED_HEADER}: 1`, 'connection: close')}{}`,
   );
@@ -177,7 +183,7 @@ test('a client cannot say that its limit was counted', async () => {
   expect(harness.upstreams['store-billing'].received[0]?.headers).not.toHaveProperty(LIMIT_COUNTED_HEADER);
 });
 
-test('a service that cannot tell by the headers gets the whole request', async () => {
+test('a service that cannot check headers alone gets the whole request', async () => {
   const heard = talk(headOf(AUTHORIZED, 'content-length: 2'), '{');
   await eventually(() => harness.upstreams['store-billing'].checks.length === 1);
   heard.socket.write('}');
@@ -186,7 +192,7 @@ test('a service that cannot tell by the headers gets the whole request', async (
   expect(harness.upstreams['store-billing'].received[0]?.headers).not.toHaveProperty(LIMIT_COUNTED_HEADER);
 });
 
-test('a service that does not answer is 503 before the body, without an unknown outcome', async () => {
+test('a request to a silent service is 503 before its body is read, without an unknown outcome', async () => {
   harness.upstreams['store-billing'].check = (request) => request.socket.destroy();
   const heard = talk(headOf(AUTHORIZED, 'content-length: 100'));
   await eventually(() => heard.ended);
@@ -213,7 +219,7 @@ test.each([
   ['a document', 'GET /.well-known/oauth-authorization-server', []],
   ['an unknown path', 'GET /nothing', []],
   ['an unknown path with an empty body', 'POST /nothing', ['content-length: 0']],
-])('%s has no body to be read, and its connection serves the next request', async (_what, line, headers) => {
+])('the connection of %s, which has no body, serves the next request', async (_what, line, headers) => {
   const first = [`${line} HTTP/1.1`, 'host: x', ...headers, '', ''].join('\r\n');
   const heard = talk(`${first}GET /api/v1/cities HTTP/1.1\r\nhost: x\r\n\r\n`);
   await eventually(() => heard.text.match(/HTTP\/1\.1 \d/g)?.length === 2);
@@ -226,7 +232,7 @@ test.each([
   ['404', 'POST /nothing', ['host: x', 'content-length: 5'], 'abcde'],
   ['400', 'POST /api/v1/posts', ['host: [', 'content-length: 5'], 'abcde'],
   ['405', 'POST /api/v1/openapi.json', ['host: x', 'content-length: 5'], 'abcde'],
-])('nothing is done behind a %s that ends the connection, in one packet with it', async (...refused) => {
+])('a %s that ends the connection discards the requests behind it in the same packet', async (...refused) => {
   const [status, line, headers, body] = refused;
   const first = [`${line} HTTP/1.1`, ...headers, '', body].join('\r\n');
   const next = `${headOf(AUTHORIZED, 'content-length: 2')}{}`;
@@ -236,7 +242,7 @@ test.each([
   expect(allReceived(harness)).toEqual([]);
 });
 
-test('a client of HTTP/1.0 gets no 100 Continue', async () => {
+test('an HTTP/1.0 client gets no 100 Continue', async () => {
   const head = headOf(AUTHORIZED, 'content-length: 2', 'expect: 100-continue').replace(
     'HTTP/1.1',
     'HTTP/1.0',

@@ -1,4 +1,4 @@
-/** Events that identity publishes. Without `personalTo` they carry no personal data: a consumer that needs it asks identity. */
+/** Events that identity publishes. Without `personalTo` they carry no personal data; consumers that need it call identity. */
 import { z } from 'zod';
 import { defineEvent } from './define-event.ts';
 
@@ -9,11 +9,11 @@ export const credentialsRevoked = defineEvent({
   type: 'identity.credentials.revoked',
   summary:
     'The credentials of a user were revoked: their password was changed or reset, their second factor was set up or was ' +
-    'removed by an operator, the deletion of their account was scheduled, or it was erased. A session that has changed ' +
+    'removed by an operator, the deletion of their account was scheduled, or it was erased. The session that changed ' +
     'the password or set up the second factor stays valid.',
   data: z.object({
     user_id: userId,
-    reason: z.string().meta({ description: 'What has happened, e.g. `password_changed`' }),
+    reason: z.string().meta({ description: 'What happened, e.g. `password_changed`' }),
   }),
 });
 
@@ -34,7 +34,7 @@ export const securitySmsRequested = defineEvent({
   type: 'identity.security_sms.requested',
   summary:
     'A user must be notified of a change to their account by SMS. The event carries the phone number, because after a ' +
-    'change of it the previous number is stored nowhere else.',
+    'change the previous number is stored nowhere else.',
   data: z.object({
     user_id: userId,
     phone: z.string(),

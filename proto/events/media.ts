@@ -21,7 +21,7 @@ const row = z.object({
     .meta({ description: 'User id of the uploader; null once their account is erased' }),
 });
 
-/** File names may be personal. */
+/** The account that a file belongs to. File names may be personal data. */
 const personalTo = (file: z.output<typeof row>): number | null =>
   file.attachable_type === 'App\\Models\\User' ? file.attachable_id : (file.uploaded_by ?? null);
 

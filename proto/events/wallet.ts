@@ -22,7 +22,7 @@ export const ledgerSealed = defineEvent({
   type: 'wallet.ledger.sealed',
   summary: 'A batch of entries of the ledger was sealed, normally within a second of their booking.',
   data: z.object({
-    // With the hash, a copy of the chain's head outside the wallet's database.
+    // Number and hash are a copy of the chain's head outside the wallet's database.
     number: z.int().positive().meta({ description: 'Number of the seal' }),
     hash: z.string().meta({ description: 'Hash of the seal' }),
     entries: z.int().positive().meta({ description: 'Number of the entries in the batch' }),

@@ -1,4 +1,4 @@
-/** The events of the services as an AsyncAPI 3 document, from the schemas that producers and consumers validate with. */
+/** The events as an AsyncAPI 3 document, generated from the schemas with which producers and consumers validate. */
 import { EVENTS } from '@fitness/proto/events/catalogue.ts';
 import type { EventDefinition } from '@fitness/proto/events/define-event.ts';
 import { cloudEventSchema } from '@fitness/proto/events/envelope.ts';
@@ -17,7 +17,7 @@ interface Message {
   summary: string;
   contentType: string;
   payload: { allOf: [Reference, Schema] };
-  /** The services with a queue for it. */
+  /** The services with a queue for the event. */
   'x-consumers': readonly string[];
 }
 
@@ -37,7 +37,7 @@ const schemaOf = (schema: z.ZodType): Schema => {
   return toClientSchema(json, 'response');
 };
 
-/** The payload is the envelope, whose `type` and `data` are those of the event. */
+/** The payload is the envelope with the `type` and `data` of the event. */
 const messageOf = ({ type, summary = type, data, consumers = [] }: EventDefinition): Message => ({
   name: type,
   title: type,

@@ -7,7 +7,7 @@ const answer = (schema: Schema): Schema => toClientSchema(schema, 'response');
 const request = (schema: Schema): Schema => toClientSchema(schema, 'request');
 
 describe('an integer', () => {
-  test('has 64 bits unless it is limited to 32', () => {
+  test('an integer has 64 bits unless its maximum fits into 32 bits', () => {
     expect(answer({ type: 'integer', minimum: -MAX, maximum: MAX })).toEqual({
       type: 'integer',
       format: 'int64',
@@ -20,7 +20,7 @@ describe('an integer', () => {
     });
   });
 
-  test('keeps the largest exact number as a limit of requests', () => {
+  test('an integer in a request has the largest exact number as its maximum', () => {
     expect(request({ type: 'integer', exclusiveMinimum: 0, maximum: MAX })).toEqual({
       type: 'integer',
       format: 'int64',
@@ -29,7 +29,7 @@ describe('an integer', () => {
     });
   });
 
-  test('may be null', () => {
+  test('an integer that may be null has a nullable type', () => {
     const anyOf = [{ type: 'integer', maximum: 300 }, { type: 'null' }];
     expect(answer({ anyOf, description: 'Centimetres' })).toEqual({
       type: ['integer', 'null'],
@@ -47,7 +47,7 @@ test('a reference and an enumeration that may be null stay a union with null', (
   }
 });
 
-test('an object may get further fields, at any depth, and one with any fields keeps them', () => {
+test('an object at any depth may have further fields, and one with any fields stays open', () => {
   const inner = { type: 'object', properties: { a: { type: 'string' } }, additionalProperties: false };
   expect(answer({ type: 'array', items: inner })).toEqual({
     type: 'array',
@@ -57,7 +57,7 @@ test('an object may get further fields, at any depth, and one with any fields ke
   expect(answer(open)).toEqual({ type: 'object', additionalProperties: {} });
 });
 
-test('values with a backslash become a pattern that they match, and others do not', () => {
+test('values with a backslash become a pattern that matches only them', () => {
   const values = ['App\\Models\\Gym', 'App\\Models\\User'];
   const { enum: none, pattern, examples } = request({ type: 'string', enum: values });
   expect([none, examples]).toEqual([undefined, values]);
@@ -66,7 +66,7 @@ test('values with a backslash become a pattern that they match, and others do no
   expect(['App\\Models\\Gymnast', 'AppxModelsxGym', ''].map(matches)).toEqual([false, false, false]);
 });
 
-test('values that are no names get names', () => {
+test('enumerated values that are not identifiers get names', () => {
   expect(request({ type: 'string', enum: ['gyms.update', '320'] })['x-enum-varnames']).toEqual([
     'gyms_update',
     'value_320',
@@ -77,20 +77,20 @@ test('values that are no names get names', () => {
   });
 });
 
-test('a flag that is always true is a flag', () => {
+test('a flag that is always true is a boolean, with the value in its description', () => {
   expect(answer({ type: 'boolean', const: true })).toEqual({ type: 'boolean', description: 'Always `true`' });
   const text = { type: 'string', const: 'Bearer' };
   expect(answer(text)).toEqual(text);
 });
 
-test('a field may be named like a keyword', () => {
+test('a field may have the name of a schema keyword', () => {
   const schema = { type: 'object', properties: { items: { type: 'boolean' }, enum: { type: 'string' } } };
   expect(answer(schema)).toEqual(schema);
 });
 
-test('what is given is not modified', () => {
-  const given = { type: 'object', properties: { a: { type: 'integer' } }, additionalProperties: false };
-  const before = structuredClone(given);
-  answer(given);
-  expect(given).toEqual(before);
+test('the input schema is not modified', () => {
+  const input = { type: 'object', properties: { a: { type: 'integer' } }, additionalProperties: false };
+  const before = structuredClone(input);
+  answer(input);
+  expect(input).toEqual(before);
 });

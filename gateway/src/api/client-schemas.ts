@@ -1,17 +1,15 @@
-/**
- * The schemas of the services in the form that client generators understand. They describe the same values as before.
- */
+/** Converts the services' schemas into a form that client generators understand. They describe the same values. */
 import { TIMESTAMP_PATTERN } from '@fitness/contracts/timestamp.ts';
 import { fieldText } from './operations.ts';
 import { isObject, type Json, mapChildren, mapEntries, type Schema } from './schema.ts';
 
-/** What clients send, or what they receive: an answer may get further fields in a later release. */
+/** The direction of a body. An answer may have further fields in a later release. */
 type Direction = 'request' | 'response';
 
 const INT32_MAX = 2 ** 31 - 1;
 
-export const toClientSchema = (given: Schema, direction: Direction): Schema => {
-  const schema = mapChildren(given, (child) => toClientSchema(child, direction));
+export const toClientSchema = (input: Schema, direction: Direction): Schema => {
+  const schema = mapChildren(input, (child) => toClientSchema(child, direction));
   delete schema.propertyNames;
   if (schema.additionalProperties === false) delete schema.additionalProperties;
   return withDescribedFields(
@@ -19,7 +17,7 @@ export const toClientSchema = (given: Schema, direction: Direction): Schema => {
   );
 };
 
-/** A field has the text of its schema, else that of its name; a timestamp has its format too. */
+/** Describes a field by its schema, or by its name. A timestamp also gets its format. */
 const withDescribedFields = (schema: Schema): Schema => {
   if (!isObject(schema.properties)) return schema;
   const properties = mapEntries(schema.properties, (field, name) => {
@@ -32,13 +30,13 @@ const withDescribedFields = (schema: Schema): Schema => {
   return { ...schema, properties };
 };
 
-/** Generators make an enumeration of texts of it. */
+/** Replaces a constant flag, for which generators would make an enumeration of strings. */
 const withoutConstantFlag = ({ const: constant, ...rest }: Schema): Schema => {
   if (typeof constant !== 'boolean') return constant === undefined ? rest : { ...rest, const: constant };
   return { description: `Always \`${constant}\``, ...rest };
 };
 
-/** Generators use 32 bits without a format. The largest exact number of JavaScript is a limit of requests only. */
+/** Without a format, generators use 32 bits. JavaScript's largest exact number is a limit for requests only. */
 const withIntegerFormat = (schema: Schema, direction: Direction): Schema => {
   if (schema.type !== 'integer') return schema;
   const { minimum, maximum, exclusiveMinimum, ...rest } = schema;
@@ -63,7 +61,7 @@ const nullable = (schema: Schema): Schema => {
   return { ...value, ...rest, type: [value.type, 'null'] };
 };
 
-/** For values such as `gyms.update`, of which generators make names such as `gymsPeriodUpdate`. */
+/** Names values such as `gyms.update`, for which generators would invent names such as `gymsPeriodUpdate`. */
 const withNamedValues = (schema: Schema): Schema => {
   const values = schema.enum;
   if (!Array.isArray(values) || values.every((value) => /^[A-Za-z_]\w*$/.test(String(value)))) return schema;
@@ -75,7 +73,7 @@ const nameOf = (value: string): string => {
   return name === '' ? 'empty' : name;
 };
 
-/** Generators write enumerated values into source code without escaping backslashes, so that `App\Models\Gym` does not compile. */
+/** Generators do not escape backslashes in enumerated values, and code with `App\Models\Gym` does not compile. */
 const withoutBackslashes = (schema: Schema): Schema => {
   const { enum: values, 'x-enum-varnames': _names, ...rest } = schema;
   if (!Array.isArray(values) || !values.some((value) => String(value).includes('\\'))) return schema;

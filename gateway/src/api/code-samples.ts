@@ -1,9 +1,9 @@
-/** The samples in TypeScript and Kotlin of an operation; the reference makes those in other languages itself. */
+/** Samples of an operation in TypeScript and Kotlin. The reference generates samples in other languages. */
 import { requestExample } from './examples/index.ts';
 import type { Operation } from './openapi-merge.ts';
 import { isObject, type Json } from './schema.ts';
 
-/** Somebody who copies the log-in has no token yet. */
+/** Sign-in and other public operations are shown without a token. */
 const needsToken = ({ security }: Operation): boolean =>
   Array.isArray(security) && security.every((one) => isObject(one) && Object.keys(one).length > 0);
 
@@ -23,11 +23,11 @@ const answersJson = ({ responses }: Operation): boolean =>
 
 interface Request {
   method: string;
-  /** Has the names of its parameters in braces, in camel case as variables are written. */
+  /** Contains the names of its parameters in braces, in camel case like variables. */
   url: string;
   hasPathParameters: boolean;
   needsToken: boolean;
-  /** Takes `Idempotency-Key`. */
+  /** Whether the operation accepts `Idempotency-Key`. */
   takesKey: boolean;
   json: Json | undefined;
   form: readonly [name: string, value: string][] | undefined;
@@ -60,7 +60,7 @@ const requestOf = ({ method, path, baseUrl }: Place, operation: Operation): Requ
   };
 };
 
-/** For the reference. The variables `token` and `file`, and those of the path, are the reader's. */
+/** The samples for the reference. Readers define the variables `token` and `file`, and those of the path. */
 export const codeSamples = (place: Place, operation: Operation): Json => {
   const request = requestOf(place, operation);
   return [
@@ -96,7 +96,7 @@ if (!response.ok) throw new Error(\`\${response.status}: \${await response.text(
 ${request.answersJson ? 'const data = await response.json();\n' : ''}`;
 };
 
-/** In both kinds of texts of Kotlin `$` begins an expression. */
+/** `$` begins an expression in both kinds of Kotlin strings. */
 // biome-ignore lint/suspicious/noTemplateCurlyInString: it is a template in the sample
 const kotlinText = (text: string): string => text.replaceAll('$', "${'$'}");
 
@@ -114,7 +114,7 @@ const kotlinBody = ({ json, form, method }: Request): string | undefined => {
   return `"""\n${text}\n""".toRequestBody("application/json".toMediaType())`;
 };
 
-/** For OkHttp 4 and 5. */
+/** The sample in Kotlin, for OkHttp 4 and 5. */
 const kotlin = (request: Request): string => {
   const body = kotlinBody(request);
   const imports = [

@@ -1,11 +1,11 @@
-/** Gives names to the bodies and errors of the operations: generators make classes of them, and invent names for those without one. */
+/** Names the bodies and errors of operations. Generators turn them into classes, and invent names where there is none. */
 import { STATUS_CODES } from 'node:http';
 import { responseText } from './operations.ts';
 import { isObject, type Json, REFERENCE, referenceOf, type Schema } from './schema.ts';
 
 type Schemas = Record<string, Json>;
 
-/** Named after what they hold, and shared by all operations that answer it: `{user: User}` is a `UserResponse`. */
+/** The name of a response body after its content: `{user: User}` is a `UserResponse`. Several operations may share it. */
 const responseName = ({ type, properties }: Schema, isError: boolean): string | undefined => {
   if (type !== 'object' || !isObject(properties)) return undefined;
   const fields = Object.keys(properties);
@@ -25,10 +25,11 @@ const capitalized = (id: string): string => `${id.charAt(0).toUpperCase()}${id.s
 /** Adds bodies to `schemas`. */
 export const createBodyNames = (schemas: Schemas) => {
   const add = (name: string, otherwise: string, schema: Schema): Schema => {
-    const taken = schemas[name];
-    const free = taken === undefined || JSON.stringify(taken) === JSON.stringify(schema) ? name : otherwise;
-    schemas[free] = schema;
-    return { $ref: `${REFERENCE}${free}` };
+    const existing = schemas[name];
+    const isFree = existing === undefined || JSON.stringify(existing) === JSON.stringify(schema);
+    const chosen = isFree ? name : otherwise;
+    schemas[chosen] = schema;
+    return { $ref: `${REFERENCE}${chosen}` };
   };
   const isNamed = (schema: Schema): boolean => schema.$ref !== undefined || schema.type !== 'object';
   return {
@@ -43,7 +44,7 @@ export const createBodyNames = (schemas: Schemas) => {
   };
 };
 
-/** The bodies of errors in which nothing depends on the operation. */
+/** Error bodies that do not depend on the operation. */
 const COMMON_BODIES: ReadonlySet<string | undefined> = new Set([
   'Error',
   'Forbidden',
@@ -56,13 +57,13 @@ const bodyNameOf = ({ content }: Schema): string | undefined => {
   return isObject(json) && isObject(json.schema) ? referenceOf(json.schema) : undefined;
 };
 
-/** `Payload Too Large`, with `The JSON body is longer than 64 KiB.`: `PayloadTooLarge64KiB` */
+/** The status and the limit in the description: 413, `The JSON body is longer than 64 KiB.` → `PayloadTooLarge64KiB` */
 const errorName = (status: string, description: string): string => {
   const limit = description === responseText(status) ? '' : (/\d.*$/.exec(description)?.[0] ?? description);
   return `${STATUS_CODES[status] ?? status}${limit}`.replaceAll(/\W/g, '');
 };
 
-/** An error that many operations answer is added to `responses`, and they refer to it; another one stays where it is. */
+/** Adds common errors to `responses`, and replaces them by references. Other errors stay where they are. */
 export const createErrorNames =
   (responses: Record<string, Json>) =>
   (response: Schema, status: string): Schema => {

@@ -1,13 +1,13 @@
 /**
- * The summaries of operations and events in the languages besides English, whose texts stand at the routes and at the events. A test
- * compares the names. What is missing, such as an operation of a later release, is shown in English.
+ * The summaries of operations and events in languages other than English. The English summaries are at the routes and the events.
+ * A test compares the names. Summaries that are missing, such as those of a later release, are shown in English.
  */
 import type { Locale } from '@fitness/shared/kernel/i18n/translate.ts';
 
 interface DocumentTexts {
   /** The key is the operation id. Each summary has at most 80 characters. */
   operations: Readonly<Record<string, string>>;
-  /** The key is the event type. The text says when the event is published. */
+  /** The key is the event type. The text says what happened and what follows. */
   events: Readonly<Record<string, string>>;
 }
 

@@ -1,23 +1,23 @@
-/** The errors that clients may get, with their texts in every language. */
+/** The errors that clients may receive, with their texts in every language. */
 import type { Catalogue } from '@fitness/shared/kernel/i18n/catalogue.ts';
 import { CATALOGUES, DEFAULT_LOCALE } from '@fitness/shared/kernel/i18n/translate.ts';
-// Written by test/architecture/api-errors.test.ts from the code that throws the errors, and from the routes.
+// test/architecture/api-errors.test.ts writes this file from the code that throws the errors, and from the routes.
 import errors from './error-codes.json' with { type: 'json' };
 
-/** Texts for each language. */
+/** Texts by language. */
 type Texts = Readonly<Record<string, string>>;
 
 export interface ErrorRow {
   status: number;
   /** Null: the answer contains the text alone. */
   code: string | null;
-  /** Parameters stand in braces. */
+  /** Parameters are in braces. */
   texts: Texts;
-  /** When it occurs. */
+  /** When the error occurs. */
   causes: Texts;
-  /** What a client does about it. */
+  /** What the client should do. */
   remedies: Texts;
-  /** Those that declare the code, e.g. `POST /payments/boost`; none of an error that any operation may answer. */
+  /** Operations that declare the code, e.g. `POST /payments/boost`. Empty for an error of any operation. */
   operations: readonly string[];
 }
 
@@ -34,7 +34,7 @@ const textsOf = (...keys: string[]): Texts =>
     ]),
   );
 
-/** By status, then by code. */
+/** All errors, by status and code. */
 export const ERROR_CATALOGUE: readonly ErrorRow[] = errors.codes
   .map(({ code, status, key, isSent, operations }) => ({
     status,
@@ -49,11 +49,11 @@ export const ERROR_CATALOGUE: readonly ErrorRow[] = errors.codes
   )
   .sort((a, b) => a.status - b.status);
 
-/** The error with a code that answers contain. */
+/** The error with a code that clients receive; undefined for other codes. */
 export const errorRow = (code: string, status: number): ErrorRow | undefined =>
   ERROR_CATALOGUE.find((row) => row.code === code && row.status === status);
 
-/** The statuses whose body has its text in `error`, by operation. */
+/** The statuses of errors with their text in `error`, by operation. */
 export const ERROR_BODIES: Readonly<Record<string, readonly number[]>> = errors.bodies;
 
 /** The messages under `errors` of a 422, by language. */

@@ -35,7 +35,7 @@ const usedBy = (merged: ReturnType<typeof merge>, path: string): string =>
 describe('mergeDocuments', () => {
   const error = { type: 'object', properties: { message: { type: 'string' } } };
 
-  test('equal schemas of one name are merged', () => {
+  test('equal schemas with the same name are merged', () => {
     const merged = merge({
       identity: document('/api/v1/users', { Error: error }, 'Error'),
       gyms: document('/api/v1/gyms', { Error: { ...error } }, 'Error'),
@@ -44,7 +44,7 @@ describe('mergeDocuments', () => {
     expect(usedBy(merged, '/api/v1/gyms')).toBe('#/components/schemas/Error');
   });
 
-  test('different schemas of one name are prefixed with their services, and so are the references to them', () => {
+  test('different schemas with the same name, and references to them, get the service as a prefix', () => {
     const merged = merge({
       identity: document('/api/v1/users', { Media: { type: 'string' } }, 'Media'),
       'store-billing': document('/api/v1/payments/boost', { Media: { type: 'number' } }, 'Media'),
@@ -57,7 +57,7 @@ describe('mergeDocuments', () => {
     expect(usedBy(merged, '/api/v1/payments/boost')).toBe('#/components/schemas/StoreBillingMedia');
   });
 
-  test('equal schemas that refer to different ones are prefixed too, at any depth', () => {
+  test('equal schemas that refer to different ones get the prefix too, at any depth', () => {
     const user = { properties: { media: { $ref: '#/components/schemas/Media' } } };
     const list = { items: { $ref: '#/components/schemas/User' } };
     const merged = merge({
@@ -80,7 +80,7 @@ describe('mergeDocuments', () => {
     });
   });
 
-  test('the order of keys is ignored', () => {
+  test('schemas that differ only in the order of their keys are merged', () => {
     const merged = merge({
       identity: document('/api/v1/users', { A: { type: 'string', maxLength: 1 } }, 'A'),
       gyms: document('/api/v1/gyms', { A: { maxLength: 1, type: 'string' } }, 'A'),
@@ -148,10 +148,10 @@ describe('mergeDocuments', () => {
   });
 
   test('the input documents are not modified', () => {
-    const given = document('/api/v1/posts', { A: { $ref: '#/components/schemas/B' }, B: {} }, 'A');
-    const before = structuredClone(given);
-    merge({ content: given, gyms: document('/api/v1/gyms', { B: { type: 'null' } }) });
-    expect(given).toEqual(before);
+    const input = document('/api/v1/posts', { A: { $ref: '#/components/schemas/B' }, B: {} }, 'A');
+    const before = structuredClone(input);
+    merge({ content: input, gyms: document('/api/v1/gyms', { B: { type: 'null' } }) });
+    expect(input).toEqual(before);
   });
 
   test('the server is the public origin, and the security schemes are a bearer token and OAuth', () => {

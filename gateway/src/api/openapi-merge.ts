@@ -19,7 +19,7 @@ export interface ServiceDocument {
   components?: { schemas?: Schemas };
 }
 
-/** Version of the API (docs/api), and of all packages. A breaking change needs another major version. */
+/** Version of the API (docs/api) and of all packages. A breaking change requires a new major version. */
 export const API_VERSION = manifest.version;
 
 export interface ApiDocument {
@@ -81,7 +81,7 @@ const findConflicts = (documents: Iterable<ServiceDocument>): Set<string> => {
 const pascalCase = (service: string): string =>
   service.replaceAll(/(?:^|-)(\w)/g, (_match, letter: string) => letter.toUpperCase());
 
-/** The tags of the services differ in capitals and hyphens. */
+/** Unifies the tags of the services, which differ in capitals and hyphens. */
 const tagName = (tag: string): string => {
   const words = tag.replaceAll('-', ' ');
   return words.charAt(0).toUpperCase() + words.slice(1);
@@ -130,24 +130,24 @@ const oauthScheme = (baseUrl: string): Json => ({
           ),
         ]),
       ),
-      // For Scalar.
+      // An extension for Scalar.
       'x-usePkce': 'SHA-256',
     },
   },
 });
 
-/** The schemas that `root` refers to, directly or indirectly; a service also names unused input variants. */
+/** The schemas that `root` refers to, directly or indirectly. Services also describe unused input variants. */
 const reachable = (root: Json, schemas: Schemas): Schemas => {
-  const found = new Set<string>();
+  const reached = new Set<string>();
   const visit = (value: Json): void => {
     for (const name of referencesOf(value)) {
-      if (found.has(name)) continue;
-      found.add(name);
+      if (reached.has(name)) continue;
+      reached.add(name);
       visit(schemas[name] ?? null);
     }
   };
   visit(root);
-  return Object.fromEntries(Object.entries(schemas).filter(([name]) => found.has(name)));
+  return Object.fromEntries(Object.entries(schemas).filter(([name]) => reached.has(name)));
 };
 
 /** Whether the gateway routes a path of a document, e.g. `/api/v1/gyms/{id}`, to `service`. */
@@ -155,8 +155,8 @@ const isRoutedTo = (service: Service, path: string): boolean =>
   findTarget(path.replaceAll(/[{}]/g, ''))?.service === service;
 
 /**
- * Contains the paths that are routed to the service that describes them, and the named schemas of all services. A name
- * with different schemas gets the name of its service as a prefix.
+ * Merges the paths that are routed to the service describing them, and the named schemas of all services. A name with
+ * different schemas gets the service as a prefix.
  */
 export const mergeDocuments = (
   documents: ReadonlyMap<Service, ServiceDocument>,

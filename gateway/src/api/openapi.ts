@@ -13,7 +13,7 @@ import { documentIn, presentDocument } from './present.ts';
 
 const DOCUMENT_PATH = '/internal/openapi.json';
 const FETCH_TIMEOUT_MS = 2_000;
-/** Not longer: a service may be deployed while the gateway runs. */
+/** Lifetime of a complete document. It is short, because a service may be deployed while the gateway runs. */
 const COMPLETE_FOR_MS = 60_000;
 
 const documentSchema = z.object({
@@ -30,34 +30,34 @@ export interface OpenapiOptions {
 }
 
 interface EncodedDocument {
-  /** Its length as JSON. */
+  /** Length of the JSON in bytes. */
   bytes: number;
   etag: string;
   send: ReturnType<typeof encodedOnce>;
 }
 
 /**
- * The merged document in a language, encoded once and not for each guest. For a service that does not answer, its last document is used, and
- * it is asked again at the next call. Throws 503 when no document is known.
+ * The merged document in a language, encoded once for all clients. If a service does not answer, its last document is used, and
+ * the next call requests it again. Throws 503 if no service has answered yet.
  */
 export type ReadOpenapi = (locale: Locale) => Promise<EncodedDocument>;
 
 type Documents = ReadonlyMap<Locale, EncodedDocument>;
 
 export const createReadOpenapi = ({ urls, agent, baseUrl, clock, log }: OpenapiOptions): ReadOpenapi => {
-  const known = new Map<Service, ServiceDocument>();
+  const lastDocuments = new Map<Service, ServiceDocument>();
   let cached: { documents: Documents; until: number } | undefined;
   let newest: Documents = new Map();
   let reading: Promise<Documents> | undefined;
 
-  const ask = async (service: Service): Promise<boolean> => {
+  const update = async (service: Service): Promise<boolean> => {
     try {
       const signal = AbortSignal.timeout(FETCH_TIMEOUT_MS);
       const request = { origin: urls[service], path: DOCUMENT_PATH, method: 'GET', signal } as const;
       const { statusCode, body } = await agent.request(request);
       const document = await body.json();
       if (statusCode !== 200) throw new Error(`answered ${statusCode}`);
-      known.set(service, documentSchema.parse(document) as ServiceDocument);
+      lastDocuments.set(service, documentSchema.parse(document) as ServiceDocument);
       return true;
     } catch (error) {
       log.warn({ err: error, target: service }, 'a service did not describe its routes');
@@ -74,12 +74,12 @@ export const createReadOpenapi = ({ urls, agent, baseUrl, clock, log }: OpenapiO
   };
 
   const read = async (): Promise<Documents> => {
-    const answered = await Promise.all(SERVICES.map(ask));
-    if (known.size === 0) throw unavailable('no service described its routes');
-    // In the order of SERVICES, not of the answers.
+    const answered = await Promise.all(SERVICES.map(update));
+    if (lastDocuments.size === 0) throw unavailable('no service described its routes');
+    // The order is that of SERVICES, not of the answers.
     const documents = new Map(
       SERVICES.flatMap((service) => {
-        const document = known.get(service);
+        const document = lastDocuments.get(service);
         return document === undefined ? [] : [[service, document] as const];
       }),
     );

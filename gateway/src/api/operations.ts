@@ -1,4 +1,4 @@
-/** What the document says of every operation besides its schemas: responses, headers, tags and links. */
+/** Descriptions of operations besides their schemas: responses, headers, parameters, tags and links. */
 import { STATUS_CODES } from 'node:http';
 import type { MessageKey } from '@fitness/shared/kernel/i18n/catalogue.ts';
 import { type Locale, translate } from '@fitness/shared/kernel/i18n/translate.ts';
@@ -9,45 +9,45 @@ const seconds = { type: 'integer', format: 'int32', minimum: 0 };
 const count = { type: 'integer', format: 'int32', minimum: 0 };
 
 const RETRY_AFTER = {
-  description: 'Seconds to wait before the request is repeated',
+  description: 'Seconds to wait before a retry',
   schema: seconds,
 };
 
-/** Texts by status, where the schema of the route does not describe the response. */
+/** Texts by status, for responses that the schema of the route does not describe. */
 const RESPONSES: Readonly<Record<string, string>> = {
-  400: 'The request is malformed, or is not possible in the current state.',
-  401: 'The token is missing or is not valid.',
+  400: 'The request is malformed, or not possible in the current state.',
+  401: 'The token is missing or invalid.',
   403: 'You do not have permission to do this.',
   404: 'The resource does not exist, or is not visible to you.',
   408: 'The body arrived too slowly.',
   409: 'The request conflicts with the current state.',
   413: 'The body is too large.',
-  415: 'The type or the encoding of the body is not supported.',
-  422: 'The request is not valid. `errors` has the messages by field.',
-  429: 'Too many requests. Repeat the request after `Retry-After` seconds.',
+  415: 'The media type or encoding of the body is not supported.',
+  422: 'The request is invalid. `errors` contains messages by field.',
+  429: 'Too many requests. Retry after `Retry-After` seconds.',
   500: 'Something went wrong on our side.',
-  503: 'The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds.',
+  503: 'The platform, or a part of it, is unavailable. Retry after `Retry-After` seconds.',
 };
 
 export const responseText = (status: string): string => RESPONSES[status] ?? STATUS_CODES[status] ?? status;
 
-/** Headers by the status of the response. */
+/** Response headers by status. */
 const HEADERS: Readonly<Record<string, Record<string, Json>>> = {
   401: { 'WWW-Authenticate': { description: 'Authentication scheme: `Bearer`', schema: text } },
   403: {
     'WWW-Authenticate': {
       description:
-        'For an OAuth token that lacks a scope that its user could grant: `Bearer error="insufficient_scope", scope="…"`',
+        'Sent if an OAuth token lacks a scope that its user could grant: `Bearer error="insufficient_scope", scope="…"`',
       schema: text,
     },
   },
   429: {
     'Retry-After': RETRY_AFTER,
     'X-RateLimit-Limit': {
-      description: 'Number of requests that the limit allows in its time window',
+      description: 'Number of requests allowed in the time window',
       schema: count,
     },
-    'X-RateLimit-Remaining': { description: 'Number of requests that are left: 0', schema: count },
+    'X-RateLimit-Remaining': { description: 'Number of requests left in the time window: 0', schema: count },
   },
   503: { 'Retry-After': RETRY_AFTER },
 };
@@ -60,7 +60,7 @@ const DOWNLOAD_HEADERS = {
 export const headersOf = (operationId: string, status: string): Record<string, Json> | undefined =>
   operationId.startsWith('getMedia') && ['200', '206'].includes(status) ? DOWNLOAD_HEADERS : HEADERS[status];
 
-/** In the order of the document, with the key of their texts. A test compares the names with the tags of the routes. */
+/** Tags in the order of the document, with the keys of their texts. A test compares them with the tags of the routes. */
 const TAG_KEYS = {
   Auth: 'docs.tags.auth',
   Users: 'docs.tags.users',
@@ -84,27 +84,27 @@ export const tagsIn = (locale: Locale): { name: string; title: string; descripti
     description: translate(locale, TAG_KEYS[name]),
   }));
 
-/** Texts by the name of the parameter, where the schema of the route does not describe it. */
+/** Texts by name, for parameters that the schema of the route does not describe. */
 const PARAMETERS: Readonly<Record<string, string>> = {
   id: 'Id of the resource',
   session_id: 'Id of the session',
-  filename: 'Name of the file, as in its link. Another name returns the same file.',
+  filename: 'Name of the file, as in its link. Any other name returns the same file.',
   search:
-    'Part of the text to find. Case, and variants of Persian and Arabic letters and digits, do not matter.',
-  order: 'Order by id: `DESC` for the newest first, `ASC` for the oldest first',
+    'Text to search for. Case is ignored, and so are variants of Persian and Arabic letters and digits.',
+  order: 'Order by id: `DESC` (newest first) or `ASC` (oldest first)',
   user_id: 'Only results of this user',
   city_id: 'Only results in this city',
   state_id: 'Only results in this state',
-  major_ids: 'Only results with one of these majors: ids, separated by commas',
+  major_ids: 'Only results with one of these majors: ids separated by commas',
   near: 'Position as `latitude,longitude` in degrees. The nearest results come first.',
   type: 'Only results of this type',
   item_id: 'Only results on the profiles with these ids, separated by commas',
-  in_blog: 'True: only results in the blog. False: only the others.',
-  is_trainer: 'True: only users who identify as trainers. False: only the others.',
+  in_blog: 'True: only results in the blog. False: only results outside it.',
+  is_trainer: 'True: only users who identify as trainers. False: only other users.',
   role: 'Only results in which you have this role',
-  is_done: 'True: only results that are done. False: only the others.',
-  rejected: 'True: only rejected withdrawals. False: only the others.',
-  is_delivered: 'True: only results that are delivered. False: only the others.',
+  is_done: 'True: only completed results. False: only uncompleted results.',
+  rejected: 'True: only rejected withdrawals. False: only other results.',
+  is_delivered: 'True: only delivered results. False: only undelivered results.',
   training_service_id: 'Only results of this training service',
   min_price: 'Lowest price in Tooman, inclusive',
   max_price: 'Highest price in Tooman, inclusive',
@@ -112,29 +112,29 @@ const PARAMETERS: Readonly<Record<string, string>> = {
   subject_type: 'Only actions on resources of this type',
   action: 'Only this action',
   trackId: 'Id of the payment at the bank gateway',
-  orderId: 'Our id of the deposit, as the bank gateway returns it',
+  orderId: 'Our order id of the deposit, which the bank gateway returns',
 };
 
-/** Undefined for an unknown name; a test finds it. */
+/** Undefined for an unknown name. A test reports such names. */
 export const parameterText = (name: string): string | undefined => PARAMETERS[name];
 
-/** Fields that mean the same in every resource, where the schema does not describe them. */
+/** Texts for fields that mean the same in every resource, unless the schema describes them. */
 const FIELDS: Readonly<Record<string, string>> = {
-  id: 'Id; it never changes',
-  message: 'Text for people, in the language of the request',
-  error: 'Text for people, in the language of the request',
+  id: 'Id, which never changes',
+  message: 'Human-readable text, in the language of the request',
+  error: 'Human-readable text, in the language of the request',
   code: 'Stable code, the same in every language and release',
   created_at: 'When it was created',
   updated_at: 'When it was last changed',
 };
 
-/** Undefined for an unknown name; a test finds it. */
+/** Undefined for an unknown name. */
 export const fieldText = (name: string): string | undefined => FIELDS[name];
 
 interface Link {
-  /** The operation and the status whose answer has the id. */
+  /** The operation and the status whose answer contains the id. */
   from: readonly [operationId: string, status: string];
-  /** Where the id stands in the answer. */
+  /** Pointer to the id in the answer. */
   at: string;
   /** Operations that take the id in their path. */
   to: readonly string[];
@@ -149,7 +149,7 @@ const SERVICE = [
   'postTrainingServicesByIdPurchase',
 ];
 
-/** Which operations continue with what another one has answered. */
+/** Operations that continue with an id from the answer of another operation. */
 export const LINKS: readonly Link[] = [
   { from: ['postAuthLogin', '200'], at: '/user/id', to: ['getUsersById'] },
   { from: ['postAuthRegister', '201'], at: '/user/id', to: ['getUsersById'] },
@@ -191,12 +191,12 @@ export const LINKS: readonly Link[] = [
 export const linksOf = (
   operationId: string,
   status: string,
-  known: ReadonlySet<string>,
+  operationIds: ReadonlySet<string>,
 ): Record<string, Json> | undefined => {
-  const found = LINKS.filter(({ from: [id, code] }) => id === operationId && code === status);
-  const links = found.flatMap(({ at, to }) =>
+  const matches = LINKS.filter(({ from: [id, code] }) => id === operationId && code === status);
+  const links = matches.flatMap(({ at, to }) =>
     to
-      .filter((target) => known.has(target))
+      .filter((target) => operationIds.has(target))
       .map((target) => [target, { operationId: target, parameters: { id: `$response.body#${at}` } }]),
   );
   return links.length === 0 ? undefined : Object.fromEntries(links);

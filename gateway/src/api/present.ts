@@ -1,4 +1,4 @@
-/** The merged document as clients get it: schemas for generators, names, descriptions, examples, links and errors. */
+/** Completes the merged document for clients: schemas for generators, names, descriptions, examples, links and errors. */
 import { ERROR_CODES } from '@fitness/shared/http/openapi.ts';
 import { DEFAULT_LOCALE, type Locale, translate } from '@fitness/shared/kernel/i18n/translate.ts';
 import { toClientSchema } from './client-schemas.ts';
@@ -55,8 +55,8 @@ export const presentDocument = (merged: ApiDocument): ApiDocument => {
 };
 
 /**
- * The document of {@link presentDocument} for readers of `locale`: its title, introduction, tags and summaries are in this language. All else
- * stays as it is, so that the document is the same for programs.
+ * The document of {@link presentDocument} with its title, introduction, tags and summaries in the language of `locale`. Everything
+ * else is unchanged, so programs read the same document.
  */
 export const documentIn = (locale: Locale, document: ApiDocument): ApiDocument => {
   const texts = DOCUMENT_TEXTS[locale];
@@ -82,30 +82,34 @@ export const documentIn = (locale: Locale, document: ApiDocument): ApiDocument =
   };
 };
 
-/** Markdown. */
+/** The introduction, in Markdown. */
 const introduction = (locale: Locale): string => {
-  const others = Object.entries(ERROR_BODIES).map(
+  const exceptions = Object.entries(ERROR_BODIES).map(
     ([operation, statuses]) => `- \`${operation}\`: ${statuses.join(', ')}`,
   );
-  const parts = [translate(locale, 'docs.intro'), translate(locale, 'docs.intro.errors'), others.join('\n')];
+  const parts = [
+    translate(locale, 'docs.intro'),
+    translate(locale, 'docs.intro.errors'),
+    exceptions.join('\n'),
+  ];
   return parts.join('\n\n');
 };
 
-/** Known ones first, in their order. */
+/** Known tags first, in their order. */
 const presentTags = (names: readonly string[]): ApiDocument['tags'] => {
-  const known = tagsIn(DEFAULT_LOCALE).filter(({ name }) => names.includes(name));
-  const unknown = names.filter((name) => known.every((tag) => tag.name !== name));
+  const tags = tagsIn(DEFAULT_LOCALE).filter(({ name }) => names.includes(name));
+  const unknown = names.filter((name) => tags.every((tag) => tag.name !== name));
   return [
-    ...known.map(({ name, description }) => ({ name, description })),
+    ...tags.map(({ name, description }) => ({ name, description })),
     ...unknown.map((name) => ({ name, description: name })),
   ];
 };
 
 /**
- * The scopes that open an operation to apps, as alternatives, in an extension. As security requirements they break clients of
- * typescript-fetch, which then send every token without `Bearer`.
+ * Moves the scopes that open an operation to apps, as alternatives, into an extension. If they were security requirements,
+ * clients of typescript-fetch would send every token without `Bearer`.
  */
-const withScopesBesides = ({ security }: Operation): Operation => {
+const withScopeExtension = ({ security }: Operation): Operation => {
   if (!Array.isArray(security)) return {};
   const scopes = security.flatMap((one) => (isObject(one) && one.oauth !== undefined ? [one.oauth] : []));
   return {
@@ -119,7 +123,7 @@ const presentOperation = (operation: Operation, context: Context): Operation => 
   const operationId = String(operation.operationId);
   return {
     ...operation,
-    ...withScopesBesides(operation),
+    ...withScopeExtension(operation),
     description: operation.description ?? String(operation.summary),
     ...(Array.isArray(parameters) ? { parameters: parameters.map(presentParameter) } : {}),
     ...(isObject(requestBody) ? { requestBody: presentRequest(requestBody, operationId, context) } : {}),
@@ -164,9 +168,9 @@ const presentResponse = (
 ): Schema => {
   const headers = headersOf(operationId, status);
   const links = linksOf(operationId, status, context.operationIds);
-  const body = mapContent(response, (given, mediaType) => {
-    if (mediaType !== 'application/json') return { schema: toClientSchema(given, 'response') };
-    const schema = context.names.ofResponse(toClientSchema(given, 'response'), operationId, status);
+  const body = mapContent(response, (source, mediaType) => {
+    if (mediaType !== 'application/json') return { schema: toClientSchema(source, 'response') };
+    const schema = context.names.ofResponse(toClientSchema(source, 'response'), operationId, status);
     const example =
       Number(status) < 400
         ? responseExample(schema, context.schemas, status)
@@ -180,14 +184,14 @@ const presentResponse = (
   };
   if (Number(status) < 400) return presented;
   const named = context.nameError(presented, status);
-  // A common one describes its code at the field.
+  // A common error describes its code at the field.
   return named === presented ? withCodes(presented, status) : named;
 };
 
 const codesIn = ({ [ERROR_CODES]: codes }: Schema): string[] =>
   Array.isArray(codes) ? codes.map(String) : [];
 
-/** Lists the codes with their causes: each error of the response has one of them. */
+/** Lists the codes of a response with their causes. */
 const withCodes = (response: Schema, status: string): Schema => {
   const lines = codesIn(response).map(
     (code) => `- \`${code}\`: ${errorRow(code, Number(status))?.causes[DEFAULT_LOCALE] ?? code}`,

@@ -1,4 +1,4 @@
-/** JSON Schema as it stands in the public document, and walks through it. */
+/** JSON Schema of the public document, and functions that traverse it. */
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json | undefined };
 export interface Schema {
   [keyword: string]: Json | undefined;

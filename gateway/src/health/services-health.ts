@@ -1,4 +1,4 @@
-/** The services' readiness, requested from each at the moment of the call. */
+/** The readiness of the services, requested from each service at every call. */
 
 import type { Dispatcher } from 'undici';
 import { z } from 'zod';
@@ -12,11 +12,11 @@ const readinessSchema = z.object({
 });
 
 export interface ServiceHealth {
-  /** `down`: no answer. */
+  /** `down`: the service does not answer. */
   state: 'up' | 'down';
-  /** `unknown` while it is down. */
+  /** `unknown` while the service is down. */
   status: 'ready' | 'not_ready' | 'unknown';
-  /** Whole milliseconds until the answer. */
+  /** Time until the answer, in whole milliseconds. */
   latency_ms: number;
   dependencies: Record<string, unknown>;
 }
@@ -34,7 +34,7 @@ const askService = async (agent: Dispatcher, url: string): Promise<ServiceHealth
   }
 };
 
-/** Concurrent; never rejects. */
+/** Requests the readiness of all services concurrently. Never rejects. */
 export const askServices = async (
   agent: Dispatcher,
   urls: Record<Service, string>,

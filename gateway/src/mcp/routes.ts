@@ -1,4 +1,4 @@
-/** `/mcp`: the Model Context Protocol over streamable HTTP, for clients that act for a user. */
+/** `/mcp`: the Model Context Protocol over streamable HTTP, for clients that act on behalf of a user. */
 import { MCP_PATH, READING_SCOPES } from '@fitness/contracts/oauth.ts';
 import { toAppError } from '@fitness/shared/http/error-handler.ts';
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
@@ -45,7 +45,7 @@ declare module 'fastify' {
   }
 }
 
-/** A POST makes several calls, whose failures count for all requests (circuit breakers). */
+/** Limit for the concurrent POSTs of a user. A POST makes several calls, and their failures open circuit breakers for all. */
 export const POSTS_PER_USER = 32;
 
 export const addMcp = async (app: FastifyInstance, dependencies: McpDependencies): Promise<void> => {
@@ -67,7 +67,7 @@ export const addMcp = async (app: FastifyInstance, dependencies: McpDependencies
       url: MCP_PATH,
       onRequest: admit,
       handler: async (request, reply) => {
-        // Until the work is done: a client that disconnects frees no place for more of it.
+        // The place is kept until the work is done, even if the client disconnects.
         const leave = limit.enter(request.mcp.caller.userId);
         try {
           assertScope(request, baseUrl);
@@ -77,7 +77,7 @@ export const addMcp = async (app: FastifyInstance, dependencies: McpDependencies
         }
       },
     });
-    // No GET stream and no DELETE of a session: tools send nothing but their answers, and there are no sessions.
+    // There is no GET stream, because tools send only their answers, and no DELETE, because there are no sessions.
     scope.route({
       method: ['GET', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'],
       url: MCP_PATH,
@@ -91,14 +91,14 @@ export const addMcp = async (app: FastifyInstance, dependencies: McpDependencies
   });
 };
 
-/** Refuses requests of pages of other sites than the configured ones, against DNS rebinding. */
+/** Refuses requests from pages of other origins than the configured ones, against DNS rebinding. */
 const assertOrigin = ({ headers }: FastifyRequest, baseUrl: string, allowed: CorsOrigins): void => {
   const { origin } = headers;
   if (origin === undefined || origin === new URL(baseUrl).origin || isAllowedOrigin(allowed, origin)) return;
   throw new AppError({ kind: 'forbidden', code: 'foreign_origin', message: message('error.forbidden') });
 };
 
-/** The 401 contains the address of the resource metadata (RFC 9728). */
+/** Authenticates the caller. The 401 contains the address of the resource metadata (RFC 9728). */
 const identify = async (
   request: FastifyRequest,
   reply: FastifyReply,
@@ -116,7 +116,7 @@ const identify = async (
   throw unauthenticated();
 };
 
-/** 403 where an app has to ask its user for more; a batch, and other kinds of token, are answered message by message. */
+/** Throws 403 if an app must request another scope. Batches and other kinds of token are answered message by message. */
 const assertScope = ({ body, mcp: { caller } }: FastifyRequest, baseUrl: string): void => {
   const tool = calledTool(body);
   if (tool === undefined || mayUse(caller, tool)) return;
@@ -146,7 +146,7 @@ const createContext = (
 ): McpContext => {
   const t = translator(negotiateLocale(request.headers['accept-language']));
   const readCaller = async (): Promise<UserCaller> => {
-    // Nobody reads the answers to the rest of a batch.
+    // After a disconnect, nobody reads the answers to the rest of a batch.
     if (reply.raw.destroyed) throw clientGone();
     if (performance.now() - request.mcp.checkedAt > TOKEN_CHECK_VALID_MS) {
       const caller = await dependencies.authenticate(request.raw);

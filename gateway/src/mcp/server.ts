@@ -1,6 +1,6 @@
 /**
- * One MCP server per request, for an authenticated caller: there is no session state, and any replica can answer the
- * next request. Imported on demand: the SDK takes memory.
+ * One MCP server per request of an authenticated caller. There is no session state, so any replica can answer the next
+ * request. This module is imported on demand, because the SDK takes memory.
  */
 import { withoutEmpty } from '@fitness/shared/http/validation.ts';
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
@@ -19,26 +19,26 @@ import { z } from 'zod';
 import { type ApiRequest, mayUse, TOOLS, type Tool } from './tools.ts';
 
 export interface McpContext {
-  /** Throws 401 when the token was revoked meanwhile. */
+  /** The current caller. Throws 401 if the token was revoked meanwhile. */
   caller(): Promise<UserCaller>;
-  /** A GET of the public API with the caller's token; throws when no service answers. */
+  /** Sends a GET of the public API with the caller's token. Throws if the service does not answer. */
   callApi(request: ApiRequest): Promise<{ status: number; body: Record<string, unknown> }>;
-  /** The blockers of the deletion of the caller's account. */
+  /** The deletion blockers of the caller's account. */
   deletionBlockers(): Promise<Record<string, unknown>>;
-  /** The public text of an error that the API did not answer. */
+  /** The public text of an error that is not an answer of the API. */
   explain(error: unknown): string;
 }
 
-/** Batches exist for clients of the protocol's revision 2025-03-26, which need few messages in one. */
+/** Batches exist only for clients of protocol revision 2025-03-26, which send few messages in a batch. */
 export const MAX_BATCH = 10;
 
 const INSTRUCTIONS =
-  'Tools of a fitness platform, which act for the signed-in user. All of them only read. Amounts are in Tooman, times in UTC.';
+  'Tools of a fitness platform that act for the signed-in user. All tools are read-only. Amounts are in Tooman, and times in UTC.';
 
 const jsonSchema = (schema: z.ZodObject, io: 'input' | 'output'): McpTool['inputSchema'] =>
   z.toJSONSchema(schema, { io }) as McpTool['inputSchema'];
 
-/** Descriptions of the tools in the protocol's form, built once. */
+/** Descriptions of the tools in the form of the protocol, built once. */
 const DESCRIPTIONS: ReadonlyMap<Tool, McpTool> = new Map(
   TOOLS.map((tool) => [
     tool,
@@ -60,7 +60,7 @@ const answered = (structuredContent: Record<string, unknown>): CallToolResult =>
   structuredContent,
 });
 
-/** The message of the API's answer, and its errors by field. */
+/** The message of the API's error, and its messages by field. */
 const refusalOf = (status: number, { message, errors }: Record<string, unknown>): CallToolResult => {
   const text = typeof message === 'string' ? message : `The API answered ${status}.`;
   return refused(errors === undefined ? text : `${text} ${JSON.stringify(errors)}`);
@@ -68,11 +68,11 @@ const refusalOf = (status: number, { message, errors }: Record<string, unknown>)
 
 const callTool = async (
   tool: Tool,
-  given: object | undefined,
+  args: object | undefined,
   context: McpContext,
 ): Promise<CallToolResult> => {
-  // As query parameters, which they become.
-  const input = tool.input.safeParse(withoutEmpty(given ?? {}));
+  // Arguments become query parameters, and empty query parameters are treated as absent.
+  const input = tool.input.safeParse(withoutEmpty(args ?? {}));
   if (!input.success) return refused(z.prettifyError(input.error));
   try {
     if (!mayUse(await context.caller(), tool)) {
@@ -98,7 +98,7 @@ const listTools = async (context: McpContext): Promise<{ tools: McpTool[] }> => 
   }
 };
 
-/** One after the other: a batch must not be more load at one time than a single call. */
+/** Runs calls one after the other: a batch must not cause more load at a time than a single call. */
 const createQueue = () => {
   let last: Promise<unknown> = Promise.resolve();
   return <T>(work: () => Promise<T>): Promise<T> => {
@@ -114,8 +114,8 @@ const createServer = (context: McpContext): Server => {
     { name: 'fitness-platform', title: 'Fitness platform', version: '1' },
     { capabilities: { tools: {} }, instructions: INSTRUCTIONS },
   );
-  // Cancellation is ignored. The response to a batch waits for the answer of each call in it: a call that the same
-  // batch cancels would never be answered. Calls of other requests belong to other servers.
+  // Cancellation is ignored. The response to a batch waits for the answers of all its calls, and a cancelled call would
+  // never be answered. Calls of other requests belong to other servers.
   server.setNotificationHandler(CancelledNotificationSchema, async () => undefined);
   server.setRequestHandler(ListToolsRequestSchema, () => inTurn(() => listTools(context)));
   server.setRequestHandler(CallToolRequestSchema, async ({ params }) => {
@@ -135,11 +135,11 @@ const batchTooLong = (): Response =>
 const JSON_TYPE = 'application/json';
 const STREAM_TYPE = 'text/event-stream';
 
-/** With the code of the SDK, whose text asks for both types. */
+/** Has the error code of the SDK, whose own text would ask for both types. */
 const notAcceptable = (): Response =>
   refusal(406, -32_000, `Not Acceptable: Client must accept ${JSON_TYPE} or ${STREAM_TYPE}`);
 
-/** Whether an `Accept` (RFC 9110, 12.5.1) admits `type`: the most specific range that covers it decides. */
+/** Whether an `Accept` header (RFC 9110, 12.5.1) allows `type`. The most specific range that covers it decides. */
 const acceptsType = (accept: string, type: string): boolean => {
   const ranges = new Map(
     accept.split(',').map((part) => {
@@ -151,7 +151,7 @@ const acceptsType = (accept: string, type: string): boolean => {
   return ranges.get(type) ?? ranges.get(`${type.split('/')[0]}/*`) ?? ranges.get('*/*') ?? false;
 };
 
-/** Answers one POST with JSON; as a stream of one event for a client that accepts nothing else. */
+/** Answers one POST with JSON, or with a stream of one event if the client accepts nothing else. */
 export const answerMcp = async (
   request: Request,
   parsedBody: unknown,
@@ -161,14 +161,14 @@ export const answerMcp = async (
   const accepted = request.headers.get('accept') || '*/*';
   const [json, stream] = [acceptsType(accepted, JSON_TYPE), acceptsType(accepted, STREAM_TYPE)];
   if (!json && !stream) return notAcceptable();
-  // One of the two types is enough for an answer. The SDK asks for both, by their names.
+  // Either of the two types is enough for an answer, but the SDK requires both.
   request.headers.set('accept', `${JSON_TYPE}, ${STREAM_TYPE}`);
   const server = createServer(context);
   const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: json || !stream });
   try {
     await server.connect(transport);
     const response = await transport.handleRequest(request, { parsedBody });
-    // Read first: closing the server ends the response.
+    // The body is read first, because closing the server ends the response.
     const body = await response.text();
     return new Response(body === '' ? null : body, { status: response.status, headers: response.headers });
   } finally {

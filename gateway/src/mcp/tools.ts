@@ -1,9 +1,9 @@
-/** The tools of `/mcp`, all read-only. Each is answered by one GET of the public API. */
+/** The tools of `/mcp`. All are read-only, and each sends one GET to the public API. */
 import { type Caller, can } from '@fitness/shared/kernel/caller.ts';
 import type { Permission } from '@fitness/shared/kernel/permissions.ts';
 import { z } from 'zod';
 
-/** A GET of the public API; `path` is below its prefix. */
+/** A GET of the public API. `path` is below its prefix. */
 export interface ApiRequest {
   path: string;
   query?: Record<string, string | number | boolean | undefined>;
@@ -13,11 +13,11 @@ export interface Tool {
   name: string;
   title: string;
   description: string;
-  /** The token needs one of these; none for an empty list. The API checks permissions again. */
+  /** The token needs one of these permissions, or none if the list is empty. The API checks permissions again. */
   needs: readonly Permission[];
   input: z.ZodObject;
   output: z.ZodObject;
-  /** Undefined for the deletion blockers, which the API has no route for. */
+  /** Undefined for the deletion blockers, for which the API has no route. */
   request: ((input: never) => ApiRequest) | undefined;
 }
 
@@ -30,13 +30,15 @@ const defineTool = <Input extends z.ZodObject>(
 
 const id = z.int().positive();
 const profileType = z.enum(['App\\Models\\Gym', 'App\\Models\\User']);
-const order = z.enum(['ASC', 'DESC']).describe('Order by id: DESC (newest first, the default) or ASC.');
-const search = z.string().min(1).max(200).describe('Part of the text to find. Case does not matter.');
+const order = z
+  .enum(['ASC', 'DESC'])
+  .describe('Order by id: DESC (newest first, the default) or ASC (oldest first).');
+const search = z.string().min(1).max(200).describe('Text to search for. Case is ignored.');
 const timestamp = z.string().describe('YYYY-MM-DD HH:MM:SS in UTC.');
 
 const paging = {
-  page: z.int().min(1).max(100_000).optional().describe('Number of the page, from 1.'),
-  per_page: z.int().min(1).max(100).optional().describe('Rows on a page. 30 by default.'),
+  page: z.int().min(1).max(100_000).optional().describe('Page number, from 1.'),
+  per_page: z.int().min(1).max(100).optional().describe('Rows per page. Default: 30.'),
 };
 
 const resource = z.looseObject({});
@@ -81,7 +83,7 @@ export const TOOLS: readonly Tool[] = [
     input: z.object({
       type: z.enum(PAYMENT_TYPES).optional(),
       is_done: z.boolean().optional(),
-      rejected: z.boolean().optional().describe('True: only withdrawals that an operator has rejected.'),
+      rejected: z.boolean().optional().describe('True: only withdrawals that an operator rejected.'),
       from: timestamp.optional(),
       to: timestamp.optional(),
       order: order.optional(),
@@ -102,8 +104,7 @@ export const TOOLS: readonly Tool[] = [
   defineTool({
     name: 'list_posts',
     title: 'Posts',
-    description:
-      'Lists posts on the profiles of users and gyms. With `type` and `item_id`, those of one profile.',
+    description: 'Lists posts on the profiles of users and gyms. `type` and `item_id` select one profile.',
     needs: POSTS,
     input: z.object({
       type: profileType.optional(),
@@ -186,7 +187,7 @@ export const TOOLS: readonly Tool[] = [
     name: 'list_deletion_blockers',
     title: 'What blocks the account deletion',
     description:
-      'Lists what the signed-in user must settle before their account can be deleted, as of now. Changes nothing and sends no SMS.',
+      'Lists what the signed-in user must currently settle before their account can be deleted. Changes nothing and sends no SMS.',
     // Blockers reveal the balance and subscriptions.
     needs: ['payments.view_own'],
     input: z.object({}),
@@ -201,7 +202,7 @@ export const TOOLS: readonly Tool[] = [
 export const mayUse = (caller: Caller, { needs }: Tool): boolean =>
   needs.length === 0 || needs.some((permission) => can(caller, permission));
 
-/** The tool that a message calls; undefined for a batch, another message, and an unknown tool. */
+/** The tool that a message calls; undefined for a batch, another kind of message, or an unknown tool. */
 export const calledTool = (body: unknown): Tool | undefined => {
   const { method, params } = (body ?? {}) as { method?: unknown; params?: { name?: unknown } | null };
   return method === 'tools/call' ? TOOLS.find(({ name }) => name === params?.name) : undefined;

@@ -1,10 +1,10 @@
-/** A request limit for each client address, counted in Redis for all replicas, in memory while Redis is unavailable. */
+/** A request limit for each client address. It is counted in Redis for all replicas, or in memory without Redis. */
 import { networkOf } from '@fitness/shared/http/client-network.ts';
 import { rateLimited, rateLimitHeaders } from '@fitness/shared/kernel/rate-limit.ts';
 import { createRateLimiter, type RateLimiterOptions } from '@fitness/shared/runtime/rate-limiter.ts';
 import type { FastifyReply } from 'fastify';
 
-/** Counts one request of the address, of IPv6 of its network; throws 429 over the limit. */
+/** Counts one request of the address, or of its network for IPv6. Throws 429 above the limit. */
 export type AddressLimit = (address: string, reply: FastifyReply) => Promise<void>;
 
 export const createAddressLimit = ({

@@ -1,21 +1,21 @@
-/** Bodies of requests: read completely before a service is called, or streamed where they are files. */
+/** Request bodies: read completely before a service is called. Only uploads are streamed. */
 import type { IncomingMessage } from 'node:http';
 import { type Readable, Transform, type TransformCallback } from 'node:stream';
 import { AppError, badRequest, message } from '@fitness/shared/kernel/error.ts';
 
 const MEBIBYTE = 1024 * 1024;
-/** The limit for every body that is not an upload. Each route of a service has a lower one. */
+/** Limit for every body that is not an upload. Each route of a service has a lower limit. */
 export const BODY_LIMIT_BYTES = MEBIBYTE;
-/** Limits for what the gateway parses itself: JSON of `/mcp`, which fits ten of its longest calls, and forms of the pages. */
+/** Limits for bodies that the gateway parses: JSON of `/mcp` (ten of its longest calls), and forms of the pages. */
 export const JSON_LIMIT_BYTES = 64 * 1024;
 export const FORM_LIMIT_BYTES = 16 * 1024;
-/** Above the limit of media, which refuses a file that is too large itself, under its field. */
+/** Above the limit of media, which reports a file that is too large under its field. */
 export const UPLOAD_LIMIT_BYTES = 128 * MEBIBYTE;
 
 export const tooLarge = (): AppError =>
   new AppError({ kind: 'too_large', code: 'too_large', message: message('error.too_large') });
 
-/** Closes the connection: what the client sends later would be read as part of this body. */
+/** Closes the connection, because later bytes of the client would be read as part of this body. */
 const tooSlow = (): AppError =>
   new AppError({
     kind: 'request_timeout',
@@ -34,29 +34,29 @@ export const overloaded = (): AppError =>
     retryAfterS: RETRY_AFTER_S,
   });
 
-/** Nobody reads the answer. */
+/** The client has disconnected, and nobody reads the answer. */
 export const clientGone = (): AppError => badRequest('client_gone', message('error.bad_request'));
 
 interface BodyLimits {
-  /** The limit for one body where the caller names no lower one. */
+  /** Limit for one body, unless the caller passes a lower limit. */
   bytes: number;
-  /** Time for a whole body to arrive, however steadily it does. */
+  /** Time limit for receiving a whole body, even if it arrives steadily. */
   timeoutMs: number;
-  /** Bodies that may be on their way at one time. */
+  /** Limit for the bodies being received at the same time. */
   bodies: number;
-  /** Bytes of these bodies. */
+  /** Limit for the received bytes of these bodies. */
   totalBytes: number;
 }
 
-/** Reads a whole body. Rejects with 408, 413, and 503 where many others arrive. */
+/** Reads a whole body. Rejects with 408, 413, or 503 if too many bodies are being received. */
 export type ReadBody = (source: IncomingMessage, limitBytes?: number) => Promise<Buffer>;
 
 /**
- * At a limit on all bodies together the oldest one is refused, not the newest: it is the least likely to arrive, so that
- * clients that stop sending cannot keep out others.
+ * When a limit for all bodies is reached, the oldest body is refused: it is the least likely to arrive completely. Clients that
+ * stop sending therefore cannot lock out others.
  */
 export const createReadBody = (limits: BodyLimits): ReadBody => {
-  /** The oldest first. */
+  /** Bodies being received, oldest first. */
   const arriving = new Set<{ fail(error: AppError): void }>();
   let totalBytes = 0;
 
@@ -80,7 +80,7 @@ export const createReadBody = (limits: BodyLimits): ReadBody => {
       const body = {
         fail: (error: AppError): void => {
           finish();
-          // The rest is read and dropped: a client that is still sending cannot read the answer.
+          // The rest is read and dropped, because a client that is still sending cannot read the answer.
           source.resume();
           reject(error);
         },
@@ -107,13 +107,13 @@ export const createReadBody = (limits: BodyLimits): ReadBody => {
 };
 
 interface UploadOptions {
-  /** Undefined for a body in chunks (RFC 9112, 7.1), which has an end of its own. */
+  /** Undefined for a chunked body (RFC 9112, 7.1), which marks its own end. */
   length: number | undefined;
   onChunk: () => void;
   beforeEnd: () => Promise<void>;
 }
 
-/** Keeps the last byte back until `beforeEnd` has resolved: without it the service does not have the whole body. */
+/** Holds the last byte back until `beforeEnd` resolves. Until then, the service does not have the whole body. */
 class UploadBody extends Transform {
   readonly #options: UploadOptions;
   #last: Buffer = Buffer.alloc(0);
@@ -139,10 +139,11 @@ class UploadBody extends Transform {
 }
 
 /**
- * Streams the body of `source`, its end only after `beforeEnd`, whose error the body fails with. Fails with 413 past
- * 128 MiB, and with 408 when the client sends nothing for `idleMs`.
- * When a service answers before it has read the whole body, the rest is read and dropped: a client that is still sending
- * cannot read the answer, and would lose it if the connection were closed.
+ * Streams the body of `source`. The body ends after `beforeEnd` resolves, and fails with its error. It fails with 413 above
+ * 128 MiB, and with 408 if the client sends nothing for `idleMs`.
+ *
+ * If a service answers before it has read the whole body, the rest is read and dropped. A client that is still sending cannot
+ * read the answer, and would lose it if the connection were closed.
  */
 export const forwardUpload = (
   source: IncomingMessage,
@@ -153,11 +154,11 @@ export const forwardUpload = (
   const length = declared === undefined ? undefined : Number(declared);
   const body = new UploadBody({ length, onChunk: () => idle.refresh(), beforeEnd });
   const idle = setTimeout(() => {
-    // The service is slow, not the client.
+    // In these cases the service is slow, not the client.
     if (source.complete || body.writableNeedDrain) idle.refresh();
     else body.destroy(tooSlow());
   }, idleMs);
-  // The reader receives errors too; without this listener an error before there is a reader would end the process.
+  // The reader receives errors too. Without this listener, an error before there is a reader would end the process.
   body.on('error', () => undefined);
   body.once('close', () => {
     clearTimeout(idle);

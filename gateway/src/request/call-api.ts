@@ -1,4 +1,4 @@
-/** Calls of services that the gateway makes for a client: by `/mcp`, and by its pages. */
+/** Calls to services that `/mcp` and the gateway's pages make for a client. */
 import { API_PREFIX, INTERNAL_PREFIX } from '@fitness/shared/http/server.ts';
 import type { FastifyRequest } from 'fastify';
 import type { Dispatcher } from 'undici';
@@ -10,7 +10,7 @@ import type { Service } from './routes.ts';
 
 export interface ApiCall {
   method: 'GET' | 'POST' | 'PUT' | 'DELETE';
-  /** Below the API's prefix, with the query. */
+  /** The path below the API's prefix, with the query. */
   path: string;
   body?: object | undefined;
 }
@@ -18,7 +18,7 @@ export interface ApiCall {
 export interface ApiAnswer {
   status: number;
   headers: Dispatcher.ResponseData['headers'];
-  /** Empty where the answer has no body. */
+  /** Empty if the answer has no body. */
   body: Record<string, unknown>;
 }
 
@@ -27,10 +27,10 @@ type CallDependencies = Pick<
   'authenticate' | 'serviceTimeoutMs' | 'signer' | 'trustedProxies' | 'urls'
 > & { agent: Dispatcher };
 
-/** Headers of the request that the resulting call has too. */
+/** Headers of the client's request that are copied to the call. */
 const FORWARDED_HEADERS = ['accept-language', 'traceparent', 'user-agent'] as const;
 
-/** Like a call from outside: the same permissions and limits. Throws 401, and 503 when no service answers. */
+/** Calls the API with the permissions and limits of the client. Throws 401, and 503 if the service does not answer. */
 export const callApi = async (
   call: ApiCall,
   request: FastifyRequest,
@@ -42,7 +42,7 @@ export const callApi = async (
     urls,
   });
 
-/** An internal route of a service, which clients cannot reach. `path`: below the prefix of these routes. */
+/** Calls an internal route, which clients cannot reach. The path is below the prefix of these routes. */
 export const callInternal = async (
   service: Service,
   call: ApiCall,

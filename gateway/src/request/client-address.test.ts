@@ -10,26 +10,36 @@ const request = (remoteAddress: string, ...forwardedFor: string[]): IncomingMess
 
 describe('clientAddressOf', () => {
   test.each([
-    ['no proxy: the socket, regardless of the header', 0, ['6.6.6.6'], '10.0.0.1'],
-    ['one proxy: the entry it appended', 1, ['203.0.113.7'], '203.0.113.7'],
+    ['the address of the socket without a proxy, regardless of the header', 0, ['6.6.6.6'], '10.0.0.1'],
+    ['the entry that one proxy appended', 1, ['203.0.113.7'], '203.0.113.7'],
     [
-      'one proxy: entries of the client, further left, are ignored',
+      'the entry of one proxy, not those of the client further left',
       1,
       ['6.6.6.6, 203.0.113.7'],
       '203.0.113.7',
     ],
-    ['two proxies', 2, ['6.6.6.6, 203.0.113.7, 10.0.0.2'], '203.0.113.7'],
-    ['two header lines are one list', 2, ['6.6.6.6, 203.0.113.7', '10.0.0.2'], '203.0.113.7'],
-    ['a proxy that sends no header', 1, [], '10.0.0.1'],
-    ['a value that is not an address', 1, ['unknown'], '10.0.0.1'],
-    ['IPv6', 1, ['2001:db8::7'], '2001:db8::7'],
-    ['IPv4 with a port', 1, ['6.6.6.6, 203.0.113.7:4711'], '203.0.113.7'],
-    ['IPv6 with a port', 1, ['[2001:db8::7]:4711'], '2001:db8::7'],
-    ['IPv6 in brackets', 1, ['[2001:db8::7]'], '2001:db8::7'],
-    ['an IPv4-mapped address with a port', 1, ['[::ffff:203.0.113.7]:4711'], '203.0.113.7'],
-    ['a name with a port', 1, ['proxy:4711'], '10.0.0.1'],
-    ['no address in brackets', 1, ['[203.0.113]:4711'], '10.0.0.1'],
-  ])('%s', (_what, trustedProxies, forwardedFor, expected) => {
+    [
+      'the entry that the outer of two proxies appended',
+      2,
+      ['6.6.6.6, 203.0.113.7, 10.0.0.2'],
+      '203.0.113.7',
+    ],
+    [
+      'an entry of two header lines, which are one list',
+      2,
+      ['6.6.6.6, 203.0.113.7', '10.0.0.2'],
+      '203.0.113.7',
+    ],
+    ['the address of the socket if the proxy sends no header', 1, [], '10.0.0.1'],
+    ['the address of the socket if the value is not an address', 1, ['unknown'], '10.0.0.1'],
+    ['an IPv6 address', 1, ['2001:db8::7'], '2001:db8::7'],
+    ['an IPv4 address without its port', 1, ['6.6.6.6, 203.0.113.7:4711'], '203.0.113.7'],
+    ['an IPv6 address without its port', 1, ['[2001:db8::7]:4711'], '2001:db8::7'],
+    ['an IPv6 address without its brackets', 1, ['[2001:db8::7]'], '2001:db8::7'],
+    ['an IPv4-mapped address without its port', 1, ['[::ffff:203.0.113.7]:4711'], '203.0.113.7'],
+    ['the address of the socket if the value is a name with a port', 1, ['proxy:4711'], '10.0.0.1'],
+    ['the address of the socket if the brackets contain no address', 1, ['[203.0.113]:4711'], '10.0.0.1'],
+  ])('the client address is %s', (_what, trustedProxies, forwardedFor, expected) => {
     expect(clientAddressOf(request('10.0.0.1', ...forwardedFor), trustedProxies)).toBe(expected);
   });
 

@@ -3,11 +3,11 @@ import { isIP } from 'node:net';
 
 const MAPPED_IPV4 = /^::ffff:(?=\d+\.\d+\.\d+\.\d+$)/i;
 
-/** Some proxies append the port as well. */
+/** Some proxies append the port. */
 const WITH_PORT = /^(?:\[([^\]]+)\]|(\d+\.\d+\.\d+\.\d+))(?::\d+)?$/;
 
 /**
- * The address of the client: of the socket, or with `trustedProxies` in front the one that the outermost trusted proxy
+ * The address of the client: the socket's address without proxies, otherwise the address that the outermost trusted proxy
  * appended to `X-Forwarded-For`. Entries further left come from the client and are not trusted.
  */
 export const clientAddressOf = (request: IncomingMessage, trustedProxies: number): string => {

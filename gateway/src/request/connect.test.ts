@@ -22,7 +22,7 @@ afterAll(async () => {
   server.close();
 });
 
-/** Pauses after each piece, as an exchange does whose client is slow. */
+/** Pauses after each piece, like an exchange with a slow client. */
 const download = (): Promise<Buffer[]> =>
   new Promise((resolve, reject) => {
     const pieces: Buffer[] = [];
@@ -40,9 +40,9 @@ const download = (): Promise<Buffer[]> =>
     agent.dispatch({ origin, path: '/', method: 'GET' }, handler);
   });
 
-test('downloads at one time arrive complete, in pieces of a limited size', async () => {
+test('concurrent downloads arrive complete, in pieces of a limited size', async () => {
   const downloads = await Promise.all(Array.from({ length: 5 }, download));
-  // One after the other: the connections are used again.
+  // A later download reuses one of the connections.
   downloads.push(await download());
   for (const pieces of downloads) {
     expect(Math.max(...pieces.map(({ length }) => length))).toBeLessThanOrEqual(PIECE_BYTES);

@@ -3,7 +3,7 @@ import type { OnReadOpts, Socket } from 'node:net';
 import type { ProcessTls } from '@fitness/shared/process-identity/process-tls.ts';
 import { buildConnector } from 'undici';
 
-/** What one read of the socket of a download takes at most. */
+/** The largest read from the socket of a download. */
 export const PIECE_BYTES = 8 * 1024;
 
 interface ConnectOptions {
@@ -13,7 +13,7 @@ interface ConnectOptions {
 
 type Connect = buildConnector.connector;
 
-/** A new certificate is used by new connections, and with it no session that was begun with the old one. */
+/** New connections use a renewed certificate, and never resume a TLS session of the old one. */
 export const createConnect = (options: ConnectOptions): Connect => {
   let connect = buildConnector(toBuild(options));
   options.tls?.onRenewal(() => {
@@ -23,8 +23,8 @@ export const createConnect = (options: ConnectOptions): Connect => {
 };
 
 /**
- * For many slow clients at once: Node would read 64 KiB from a socket at a time and keep them until the client takes them.
- * Connections read into one buffer in turn, and keep a copy of what arrived. TLS is read by records, of 16 KiB at most.
+ * Saves memory with many slow clients: by default, Node reads 64 KiB from a socket and keeps them until the client takes them.
+ * Here all connections read into one buffer, and keep a copy of the bytes. TLS is read by records of at most 16 KiB.
  */
 export const createDownloadConnect = (options: ConnectOptions): Connect => {
   if (options.tls !== undefined) return createConnect(options);
@@ -33,10 +33,10 @@ export const createDownloadConnect = (options: ConnectOptions): Connect => {
     let socket: Socket | undefined;
     const onread = {
       buffer,
-      // Only a connected socket is read.
+      // `socket` is set by then, because only a connected socket is read.
       callback: (bytes: number): boolean => socket?.push(copyOf(buffer, bytes)) ?? false,
     };
-    // Passed on to the socket.
+    // undici passes these options on to the socket.
     const forSocket: { onread: OnReadOpts; highWaterMark: number } = { onread, highWaterMark: PIECE_BYTES };
     buildConnector({ ...toBuild(options), ...forSocket })(target, (...result) => {
       socket = result[1] ?? undefined;
@@ -45,7 +45,7 @@ export const createDownloadConnect = (options: ConnectOptions): Connect => {
   };
 };
 
-/** With memory of its own: a part of a pool would keep the whole pool as long as its client is slow. */
+/** A copy outside the buffer pool: a slow client would keep the whole pool in memory. */
 const copyOf = (buffer: Buffer, bytes: number): Buffer => {
   const copy = Buffer.allocUnsafeSlow(bytes);
   buffer.copy(copy, 0, 0, bytes);

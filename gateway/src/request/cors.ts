@@ -4,7 +4,7 @@ import { OAUTH_PATHS } from '@fitness/contracts/oauth.ts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { DELETION_PATH, OPS_PATH } from './page-paths.ts';
 
-/** Origins that are allowed; `*` for any. */
+/** Allowed origins; `*` for any. */
 export type CorsOrigins = readonly string[] | '*';
 
 const METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE';
@@ -41,9 +41,9 @@ const RESPONSE_HEADERS = [
 const PREFLIGHT_MAX_AGE_S = 7_200;
 const VARY = 'Origin';
 
-/** Where the user signs in: opened by their browser, never read by a page of somebody else. */
+/** Pages where users sign in. Browsers open them, and no other page may read them. */
 const PAGES = [OAUTH_PATHS.authorize, OAUTH_PATHS.interaction, DELETION_PATH, OPS_PATH];
-/** Metadata says the same to everybody, and is cached for everybody. */
+/** Metadata is the same for everyone, and publicly cached. */
 const PUBLIC_PREFIX = '/.well-known/';
 
 const allowedAt = (url: string, origins: CorsOrigins): CorsOrigins => {
@@ -52,7 +52,7 @@ const allowedAt = (url: string, origins: CorsOrigins): CorsOrigins => {
   return PAGES.some((page) => path === page || path.startsWith(`${page}/`)) ? [] : origins;
 };
 
-/** Decoded, as the routing table compares it; a path that cannot be decoded has no route. */
+/** The decoded path, which the routing table compares. A path that cannot be decoded has no route. */
 const pathOf = (url: string): string => {
   const [path = ''] = url.split('?', 1);
   try {
@@ -66,7 +66,7 @@ const pathOf = (url: string): string => {
 export const isAllowedOrigin = (origins: CorsOrigins, origin: string): boolean =>
   origins === '*' || origins.includes(origin);
 
-/** Registered before the routes are matched: a page may read a 404 too. */
+/** Runs before routing, so that a page may read even a 404. */
 export const allowOrigins = (app: FastifyInstance, configured: CorsOrigins): void => {
   app.addHook('onRequest', (request, reply, done) => {
     const origins = allowedAt(request.url, configured);
@@ -86,7 +86,7 @@ export const allowOrigins = (app: FastifyInstance, configured: CorsOrigins): voi
   if (configured !== '*' && configured.length > 0) completeVary(app, configured);
 };
 
-/** A route's own `Vary` has replaced that of this module. Answers of services are completed by `varying`. */
+/** Adds `Origin` where a route has replaced `Vary`. The proxy does this for the answers of services. */
 const completeVary = (app: FastifyInstance, configured: CorsOrigins): void => {
   app.addHook('onSend', (request, reply, _payload, done) => {
     const vary = reply.getHeader('vary');
@@ -97,7 +97,7 @@ const completeVary = (app: FastifyInstance, configured: CorsOrigins): void => {
   });
 };
 
-/** `vary` with what the gateway's own `Vary` names. */
+/** `vary`, extended by the gateway's `Vary`. */
 export const varying = (vary: string, own: unknown): string =>
   own === undefined || /\borigin\b/i.test(vary) ? vary : `${vary}, ${String(own)}`;
 

@@ -1,4 +1,4 @@
-/** What blocks the deletion of the caller's account, without beginning one: the API has no route for it. */
+/** The deletion blockers of the caller's account. No route of the API reads them without starting a deletion. */
 import { type BlockerCode, blockerMessageKey } from '@fitness/contracts/blockers.ts';
 import type { IdentityDefinition } from '@fitness/proto/gen/fitness/identity/v1/Identity.ts';
 import type { GrpcClient } from '@fitness/shared/grpc/client.ts';
@@ -9,13 +9,13 @@ import type { Translate } from '@fitness/shared/kernel/i18n/translate.ts';
 export interface ShownBlocker {
   code: string;
   message: string;
-  /** In Tooman. Of an unsettled balance. */
+  /** The unsettled balance, in Tooman. */
   balance?: number;
 }
 
 const DEADLINE_MS = 5_000;
 
-/** As in the 409 of a blocked deletion. Throws 403 without `payments.view_own`, and 503. */
+/** The blockers in the form of the 409. Throws 403 without `payments.view_own`, and 503 if identity does not answer. */
 export const readBlockers = async (
   identity: GrpcClient<IdentityDefinition>,
   caller: UserCaller,

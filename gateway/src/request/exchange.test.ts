@@ -10,17 +10,17 @@ import { Agent } from 'undici';
 import { createDownloadConnect, PIECE_BYTES } from './connect.ts';
 import { startExchange } from './exchange.ts';
 
-/** No two pieces are alike. */
+/** Random, so that no two pieces are equal. */
 const content = randomBytes(12 * 1024 * 1024);
 const service = createServer((_request, response) => {
   response.writeHead(200, { 'content-length': content.length }).end(content);
 });
-/** As the product's servers: what waits for a slow client is bounded. */
+/** Has the write buffer of the product's servers, which bounds the bytes waiting for a slow client. */
 const app = Fastify({ http: { highWaterMark: PIECE_BYTES } });
 let agent: Agent;
 let url: string;
 let client: ServerResponse;
-/** What was given to the client's response, also after the exchange has forgotten it. */
+/** All pieces written to the client's response, including those that the exchange has released. */
 let pieces: () => Buffer[];
 
 beforeAll(async () => {
@@ -56,16 +56,16 @@ const open = async (): Promise<IncomingMessage> => {
   return answer;
 };
 const inMemory = (): number => pieces().reduce((sum, { length }) => sum + length, 0);
-/** The first piece has the head of the service's answer too, and is left to the garbage collector. */
+/** The first piece contains the head of the service's answer, and is left to the garbage collector. */
 const MOST_IN_MEMORY = 4 * PIECE_BYTES;
 
-test('what a quick client has got is no longer in memory', async () => {
+test('pieces that a fast client has received are released from memory', async () => {
   expect((await buffer(await open())).equals(content)).toBe(true);
   expect(pieces().length).toBeGreaterThan(100);
   expect(inMemory()).toBeLessThan(MOST_IN_MEMORY);
 });
 
-test('for a client that stops reading a few pieces wait; it gets the whole answer when it goes on', async () => {
+test('few pieces wait for a client that pauses, and it still receives the whole answer', async () => {
   const answer = await open();
   for (let before = -1; before < pieces().length; ) {
     before = pieces().length;

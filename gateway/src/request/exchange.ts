@@ -1,6 +1,6 @@
 /**
- * One exchange with a service: sends the request, and streams the answer to the client as it arrives. Of undici the
- * `dispatch` function alone is used: `request` adds streams, signals and async contexts that cost more than the exchange.
+ * One exchange with a service: sends the request, and streams the answer to the client. It uses only undici's `dispatch`:
+ * `request` adds streams, signals and async contexts that cost more than the exchange.
  */
 import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { releaseMemory } from '@fitness/shared/kernel/release-memory.ts';
@@ -8,7 +8,7 @@ import type { FastifyReply } from 'fastify';
 import type { Dispatcher } from 'undici';
 import { clientGone } from './body.ts';
 
-/** Connection lost before an answer began: a retry may reach the restarted service or another replica. */
+/** Codes of a lost connection. A retry may reach the restarted service or another replica. */
 const LOST_CONNECTION = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET']);
 const RETRY_DELAY_MS = 50;
 
@@ -16,15 +16,15 @@ interface ExchangeOptions {
   reply: FastifyReply;
   agent: Dispatcher;
   request: Dispatcher.DispatchOptions;
-  /** Sent once more when its connection is lost before an answer. */
+  /** Whether the request is sent again if its connection is lost before an answer. */
   isRepeatable: boolean;
-  /** Called once, before anything is written to the client, for the headers that it gets. */
+  /** Called once, before anything is written to the client. Returns the headers for the client. */
   beginAnswer(status: number, headers: IncomingHttpHeaders): OutgoingHttpHeaders;
-  /** There will be no answer, and nothing was written to the client. */
+  /** Called if there is no answer. Nothing was written to the client. */
   onLost(error: Error & { code?: string }): void;
 }
 
-/** Ends with the client: when it disconnects, the request to the service is aborted. */
+/** Starts an exchange. If the client disconnects, the request to the service is aborted. */
 export const startExchange = (options: ExchangeOptions): void => new Exchange(options).start();
 
 class Exchange implements Dispatcher.DispatchHandler {
@@ -54,7 +54,7 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
-    // It disconnected while the request waited for a connection.
+    // The client disconnected while the request waited for a connection.
     if (this.#response.destroyed) controller.abort(clientGone());
   }
 
@@ -63,7 +63,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     status: number,
     headers: IncomingHttpHeaders,
   ): void {
-    // 103 and the like are for the gateway.
+    // Informational answers such as 103 are for the gateway.
     if (status < 200) return;
     const answer = this.#options.beginAnswer(status, headers);
     this.#wholeLength = headers['content-length'];
@@ -74,7 +74,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
     const isWhole = this.#wholeLength === String(chunk.length);
     this.#wholeLength = undefined;
-    // Head and body by one call of the system, without a queue between them.
+    // Head and body are sent in one system call.
     if (isWhole) return void this.#response.end(chunk);
     if (this.#write(chunk)) return;
     controller.pause();
@@ -85,7 +85,7 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   #write(chunk: Buffer): boolean {
     return this.#response.write(chunk, (error) => {
-      // After a failure the system may still have it.
+      // After a failure, the system may still use the chunk.
       if (error == null) releaseMemory(chunk);
     });
   }
@@ -97,7 +97,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   onResponseError(_controller: unknown, error: Error & { code?: string }): void {
     const { destroyed, headersSent } = this.#response;
     const { isRepeatable, onLost } = this.#options;
-    // The client must not take what it has for a whole answer.
+    // The client must not mistake a part for the whole answer.
     if (headersSent) {
       this.#response.destroy();
     } else if (!isRepeatable || this.#isRepeated || destroyed || !LOST_CONNECTION.has(error.code ?? '')) {

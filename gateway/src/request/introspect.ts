@@ -1,4 +1,4 @@
-/** Authentication: a token is resolved by identity, or by what the gateway has kept of its answer (docs/adr/0002). */
+/** Authentication: identity resolves a token, or the gateway's cache of its answers does (docs/adr/0002). */
 import type { IncomingMessage } from 'node:http';
 import type { IdentityDefinition } from '@fitness/proto/gen/fitness/identity/v1/Identity.ts';
 import type { GrpcClient } from '@fitness/shared/grpc/client.ts';
@@ -16,12 +16,12 @@ import { LRUCache } from 'lru-cache';
 /** RFC 6750: a token68. */
 const BEARER = /^Bearer +([A-Za-z0-9._~+/-]+=*) *$/i;
 const DEADLINE_MS = 3_000;
-/** Few, because most tokens have the permissions of a role. */
+/** A small limit, because most tokens have the permissions of a role. */
 const MAX_PERMISSION_SETS = 1_000;
 
 /**
- * The caller of a request; the guest for a request without credentials. Throws 401 for any other credentials than a
- * valid bearer token, also where a guest is allowed, and 503 when identity does not answer.
+ * The caller of a request; the guest for a request without credentials. Throws 401 for credentials other than a valid bearer
+ * token, even where guests are allowed. Throws 503 if identity does not answer.
  */
 export type Authenticate = (request: IncomingMessage) => Promise<Caller>;
 
@@ -30,32 +30,32 @@ export const createAuthenticate =
   async (request) => {
     const header = request.headers.authorization;
     if (header === undefined) return GUEST;
-    // `headers` has only one of several values: the request is ambiguous.
+    // `headers` has only one of several values. Such a request is ambiguous.
     if (!isSingle(request.rawHeaders, 'authorization')) throw unauthenticated();
     const token = BEARER.exec(header)?.[1];
     if (token === undefined) throw unauthenticated();
     return callerOf(token);
   };
 
-/** Whether a header occurs once. `rawHeaders`: names and values in turn. */
+/** Whether a header occurs once. `rawHeaders` has alternating names and values. */
 const isSingle = (rawHeaders: readonly string[], name: string): boolean => {
   let count = 0;
   for (let index = 0; index < rawHeaders.length; index += 2) {
-    const given = rawHeaders[index] ?? '';
-    if (given.length === name.length && given.toLowerCase() === name) count += 1;
+    const header = rawHeaders[index] ?? '';
+    if (header.length === name.length && header.toLowerCase() === name) count += 1;
   }
   return count === 1;
 };
 
 interface Introspection {
   caller: UserCaller;
-  /** How long the token is valid unless it is revoked. */
+  /** Remaining validity of the token, unless it is revoked. */
   validForMs: number;
-  /** Where identity advances the epochs of credentials; empty when it does not tell. */
+  /** Id of the store in which identity advances the epochs; empty if identity does not know it. */
   epochStoreId: string;
 }
 
-/** Asks identity. 401; 503 without an answer. */
+/** Calls identity. Throws 401 for an invalid token, and 503 if identity does not answer. */
 export type Introspect = (token: string) => Promise<Introspection>;
 
 export const createIntrospect = (identity: GrpcClient<IdentityDefinition>): Introspect => {
@@ -86,7 +86,7 @@ export const createIntrospect = (identity: GrpcClient<IdentityDefinition>): Intr
   };
 };
 
-/** Callers with the same permissions have one set in common, so that many of them can be kept. */
+/** Callers with the same permissions share one set, which saves memory. */
 const createToSet = () => {
   const sets = new LRUCache<string, ReadonlySet<Permission>>({ max: MAX_PERMISSION_SETS });
   return (names: readonly string[]): ReadonlySet<Permission> => {
@@ -97,7 +97,7 @@ const createToSet = () => {
   };
 };
 
-/** A refused token is 401; every other failure is 503. */
+/** A refused token is 401. Every other failure is 503. */
 const toPublic = (error: AppError): AppError => {
   if (error.kind === 'unauthenticated') return unauthenticated();
   if (error.kind === 'unavailable') return error;

@@ -1,6 +1,6 @@
 import { type AppError, outcomeUnknown, unavailable } from '@fitness/shared/kernel/error.ts';
 
-/** The request was not sent. */
+/** Codes of requests that were not sent. */
 const NOT_SENT = new Set([
   ...['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH'],
   'UND_ERR_CONNECT_TIMEOUT',

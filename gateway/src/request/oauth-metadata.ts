@@ -1,4 +1,4 @@
-/** OAuth metadata: of the authorization server (RFC 8414) and of the protected resources (RFC 9728). */
+/** OAuth metadata for the authorization server (RFC 8414) and the protected resources (RFC 9728). */
 import {
   MCP_PATH,
   OAUTH_PATHS,

@@ -1,7 +1,6 @@
 /**
- * Limits on the requests that are answered at one time: in total, and a share for each service, for uploads, for
- * downloads, and for what the gateway answers itself, so that a service that does not answer, or clients that are slow,
- * leave room for all other requests.
+ * Limits on concurrent requests: a total, and a share for each service, for uploads, for downloads and for the gateway's own
+ * routes. A service that does not answer, or slow clients, therefore leave room for all other requests.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { GatewayConfig } from '../config.ts';
@@ -14,13 +13,13 @@ export interface OpenRequests {
   /** Counts a request until its response is closed. Throws 503 at a limit. */
   admit(request: IncomingMessage, response: ServerResponse): void;
   /**
-   * Reads the body of an admitted request, which has no place in its share meanwhile: bodies on their way have a limit of
-   * their own. Throws 503 when the share is used up after it.
+   * Reads the body of an admitted request, which leaves its share meanwhile: a separate limit applies to bodies being
+   * received. Throws 503 if the share is full afterwards.
    */
   readBody: ReadBody;
 }
 
-/** A share is a quarter: four of them must be used up before the total is. */
+/** A share is a quarter: the total is reached only when four shares are full. */
 const SHARES = 4;
 
 export const shareOfTotal = (total: number): number => Math.ceil(total / SHARES);
@@ -32,13 +31,13 @@ export const shareOf = ({ url = '', method = '' }: IncomingMessage): Share => {
   return transfer === 'ordinary' ? target.service : transfer;
 };
 
-/** Requests in it; each has at most one place. */
+/** Places for requests. A request has at most one place. */
 interface Places {
   limit: number;
-  taken: Set<IncomingMessage>;
+  occupants: Set<IncomingMessage>;
 }
 
-const isFull = ({ limit, taken }: Places): boolean => taken.size >= limit;
+const isFull = ({ limit, occupants }: Places): boolean => occupants.size >= limit;
 
 export const createOpenRequests = (
   {
@@ -47,7 +46,7 @@ export const createOpenRequests = (
   }: Pick<GatewayConfig, 'OPEN_REQUESTS_LIMIT' | 'OPEN_UPLOADS_LIMIT'>,
   readBody: ReadBody,
 ): OpenRequests => {
-  const create = (limit: number): Places => ({ limit, taken: new Set() });
+  const create = (limit: number): Places => ({ limit, occupants: new Set() });
   const shares = new Map<Share, Places>([['uploads', create(uploads)]]);
   for (const share of [...SERVICES, 'downloads', 'gateway'] as const) {
     shares.set(share, create(shareOfTotal(total)));
@@ -58,27 +57,27 @@ export const createOpenRequests = (
     admit: (request, response) => {
       const share = placesOf(request);
       if (isFull(all) || isFull(share)) throw overloaded();
-      all.taken.add(request);
-      share.taken.add(request);
+      all.occupants.add(request);
+      share.occupants.add(request);
       response.once('close', () => {
-        all.taken.delete(request);
-        share.taken.delete(request);
+        all.occupants.delete(request);
+        share.occupants.delete(request);
       });
     },
     readBody: async (request, limitBytes) => {
       const share = placesOf(request);
-      share.taken.delete(request);
+      share.occupants.delete(request);
       const body = await readBody(request, limitBytes);
-      // The client disconnected: nothing would free the place.
-      if (!all.taken.has(request)) throw clientGone();
+      // The client has disconnected, and no event would free the place.
+      if (!all.occupants.has(request)) throw clientGone();
       if (isFull(share)) throw overloaded();
-      share.taken.add(request);
+      share.occupants.add(request);
       return body;
     },
   };
 };
 
-/** Ends an answer that its client has not read in time. */
+/** Ends an answer that the client does not read in time. */
 export const limitReading = (response: ServerResponse, timeoutMs: number): void => {
   const late = setTimeout(() => response.destroy(), timeoutMs).unref();
   response.once('close', () => clearTimeout(late));

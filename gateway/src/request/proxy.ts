@@ -31,13 +31,13 @@ import { createUserLimit, type UserLimit } from './user-limit.ts';
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 const WITHOUT_BODY = new Set(['GET', 'HEAD']);
 const REPEATABLE = new Set(['GET', 'HEAD']);
-/** How long a token counts as valid after its check, within one request. */
+/** How long a token is treated as valid after its check, within one request. */
 export const TOKEN_CHECK_VALID_MS = 500;
-/** An eighth of the default limit on all uploads: one user must not take the places of the others. */
+/** An eighth of the default limit for all uploads, so that one user cannot lock out the others. */
 export const UPLOADS_PER_USER = 32;
-/** RFC 9110 requires `WWW-Authenticate` in every 401, also in one that a service has answered. */
+/** RFC 9110 requires `WWW-Authenticate` in every 401, including those of services. */
 export const CHALLENGE = 'Bearer';
-/** nginx's status for a request whose client disconnected; visible in metrics and logs only. */
+/** nginx's status for a request whose client has disconnected, for metrics and logs only. */
 const CLIENT_GONE = 499;
 
 const MEDIA_TYPE = /^[\w!#$%&'*+.^`|~-]+\/[\w!#$%&'*+.^`|~-]+\s*(?:;|$)/;
@@ -100,9 +100,9 @@ export interface Forward {
   /** The signed caller context. */
   context: string;
   clientAddress: string;
-  /** How long the service may take. */
+  /** Time limit for the service. */
   timeoutMs: number;
-  /** The service has checked the headers, and counted the request. */
+  /** Whether the service has checked the headers and counted the request. */
   isChecked?: boolean;
 }
 
@@ -121,7 +121,7 @@ export const addProxy = async (app: FastifyInstance, dependencies: ProxyDependen
   await app.register(async (scope) => {
     scope.decorateRequest('forward', null as never);
     scope.removeAllContentTypeParsers();
-    // Read by the handler.
+    // The handler reads the body.
     scope.addContentTypeParser('*', (_request, payload, done) => done(null, payload));
     for (const prefix of [API_PREFIX, OAUTH_PREFIX]) {
       scope.route({
@@ -198,7 +198,7 @@ const readWhileValid = async (request: FastifyRequest, dependencies: ProxyDepend
   return body;
 };
 
-/** A token that was revoked while the body arrived slowly is 401. */
+/** Throws 401 for a token that was revoked while its body arrived slowly. */
 const assertStillValid = async (
   request: FastifyRequest,
   startedAt: number,
@@ -210,20 +210,20 @@ const assertStillValid = async (
   request.forward = isChecked === undefined ? forward : { ...forward, isChecked };
 };
 
-/** The checks before a service is called and before the body is read. `reply` is sent where the service has refused. */
+/** Checks before a service is called and the body is read. `reply` is sent if the service refuses the headers. */
 const admit = async (
   request: FastifyRequest,
   reply: FastifyReply,
   dependencies: AdmitDependencies,
 ): Promise<void> => {
   const { addressLimit, baseUrl, trustedProxies } = dependencies;
-  // Before authentication: the limit protects identity too.
+  // This runs before authentication, because the limit protects identity too.
   await addressLimit?.(clientAddressOf(request.raw, trustedProxies), reply);
   const forward = await prepareForward(request.raw, request.raw.url ?? '', dependencies);
   assertAudience(forward.caller, baseUrl, API_PREFIX);
   request.forward = forward;
   if (isBodyPending(request)) {
-    // A body in the packet of its headers is parsed after the promises that the headers have resolved.
+    // Node parses a body in the packet of its headers only after the promises that the headers resolve.
     await setImmediate();
     if (isBodyPending(request)) await checkHeaders(request, reply, dependencies);
   }
@@ -231,18 +231,18 @@ const admit = async (
   const isUpload = transferOf(forward.target, request.method) === 'uploads';
   const limitBytes = isUpload ? UPLOAD_LIMIT_BYTES : BODY_LIMIT_BYTES;
   if (Number(request.headers['content-length'] ?? 0) > limitBytes) throw tooLarge();
-  // Refused by the service, which names what it accepts, and not by the framework, which would ask for JSON.
+  // The service refuses the type and names what it accepts. The framework would ask for JSON.
   const type = request.headers['content-type'];
   if (type !== undefined && !MEDIA_TYPE.test(type)) request.headers['content-type'] = UNKNOWN_TYPE;
 };
 
-/** Identity checks the requests of `/oauth` by their bodies alone. */
+/** Requests of `/oauth` are excluded, because identity checks only their bodies. */
 const isBodyPending = ({ raw, method, forward }: FastifyRequest): boolean =>
   !raw.complete && !WITHOUT_BODY.has(method) && !isOauth(forward.target);
 
 /**
- * Sends the answer of the service to the headers alone where it needs no body for it: 401, 429, 403. A service that cannot
- * tell (an unknown path, an earlier release) gets the whole request.
+ * Sends the service's answer to the headers alone if it refuses them (401, 429, 403). A service that cannot check headers
+ * alone (an unknown path, an earlier release) receives the whole request.
  */
 const checkHeaders = async (
   request: FastifyRequest,
@@ -250,7 +250,7 @@ const checkHeaders = async (
   dependencies: CheckDependencies,
 ): Promise<void> => {
   const { forward } = request;
-  const { status, headers, text } = await askForCheck(request, dependencies);
+  const { status, headers, text } = await requestCheck(request, dependencies);
   if (headers[ROUTE_HEADER] === undefined) return;
   if (status === 204) {
     forward.isChecked = true;
@@ -266,7 +266,7 @@ const checkHeaders = async (
   reply.raw.writeHead(status, answer).end(text);
 };
 
-const askForCheck = async (request: FastifyRequest, { urls, agents }: CheckDependencies) => {
+const requestCheck = async (request: FastifyRequest, { urls, agents }: CheckDependencies) => {
   const { service, path, query } = request.forward.target;
   try {
     const { statusCode, headers, body } = await agents.ordinary.request({
@@ -277,21 +277,21 @@ const askForCheck = async (request: FastifyRequest, { urls, agents }: CheckDepen
     });
     return { status: statusCode, headers, text: await body.text() };
   } catch (error) {
-    // What was asked has no effect.
+    // A check has no effect, so its outcome is never unknown.
     throw lostAnswer('GET', service, error as Error);
   }
 };
 
-/** Guests are refused by media, before their body. */
+/** Limits the uploads of a user. Media refuses guests before their bodies are read. */
 const limitUploads = (request: FastifyRequest, reply: FastifyReply, uploads: UserLimit): void => {
   const { target, caller } = request.forward;
   if (caller.kind === 'guest' || transferOf(target, request.method) !== 'uploads') return;
-  // There will be no event that frees the place.
+  // No event would free the place.
   if (reply.raw.destroyed) throw clientGone();
   reply.raw.once('close', uploads.enter(caller.userId));
 };
 
-/** Routes `url` and authenticates the token of `raw`. Throws 401, 404, and 503 when identity does not answer. */
+/** Routes `url` and authenticates the token of `raw`. Throws 401, 404, and 503 if identity does not answer. */
 export const prepareForward = async (
   raw: IncomingMessage,
   url: string,
@@ -307,7 +307,7 @@ export const prepareForward = async (
 
 const isOauth = ({ path }: Target): boolean => path.startsWith(`${OAUTH_PREFIX}/`);
 
-/** As undici takes them: names and values in turn. */
+/** Headers in undici's form: alternating names and values. */
 const requestHeaders = (request: FastifyRequest, hasWholeBody: boolean): string[] => {
   const forwarded = headersWithoutBody(request);
   if (!WITHOUT_BODY.has(request.method)) forwarded.push(...bodyHeaders(request.headers, hasWholeBody));
@@ -334,13 +334,13 @@ const pickHeaders = (headers: IncomingHttpHeaders, names: readonly string[]): st
   return picked;
 };
 
-/** The length of a body that the gateway has read is that of its bytes. */
+/** The length of a body that the gateway has read is set from its bytes. */
 const bodyHeaders = (headers: IncomingHttpHeaders, hasWholeBody: boolean): string[] => {
   if (!hasWholeBody) return pickHeaders(headers, [...BODY_HEADERS, 'content-length', 'content-type']);
   return [...pickHeaders(headers, BODY_HEADERS), 'content-type', headers['content-type'] ?? UNKNOWN_TYPE];
 };
 
-/** Trusted by the services: the gateway never forwards these headers from outside. */
+/** Headers that the services trust. The gateway never forwards them from outside. */
 export const internalHeaders = (
   requestId: string,
   { clientAddress, context, timeoutMs, isChecked }: Forward,
@@ -352,16 +352,16 @@ export const internalHeaders = (
   ...(isChecked === true ? { [LIMIT_COUNTED_HEADER]: '1' } : {}),
 });
 
-/** Those of the gateway, and those of the service that are for the client. */
+/** Headers of the gateway, and the service's headers for the client. */
 const answerHeaders = (
   reply: FastifyReply,
   status: number,
   headers: IncomingHttpHeaders,
 ): OutgoingHttpHeaders => {
   const answer = reply.getHeaders() as OutgoingHttpHeaders;
-  const ofThisConnection = namesIn(headers.connection);
+  const hopByHop = namesIn(headers.connection);
   for (const [name, value] of Object.entries(headers)) {
-    if (isHidden(name) || ofThisConnection?.includes(name) === true) continue;
+    if (isHidden(name) || hopByHop?.includes(name) === true) continue;
     answer[name] = name === 'vary' ? varying(String(value), answer.vary) : value;
   }
   if (status === 401) answer['www-authenticate'] ??= CHALLENGE;
@@ -380,7 +380,7 @@ const namesIn = (connection: string | undefined): string[] | undefined =>
         .split(',')
         .map((name) => name.trim());
 
-/** The service did not answer. */
+/** Answers a request for which the service gave no answer. */
 const answerLost = (reply: FastifyReply, { service }: Target, error: Error & { code?: string }): void => {
   if (reply.raw.destroyed) reply.code(CLIENT_GONE).send();
   else reply.send(isAppError(error) ? error : lostAnswer(reply.request.method, service, error));

@@ -1,6 +1,6 @@
 /**
- * Requests to the replicas of the services. undici's DNS interceptor takes the addresses in turn; here it learns them, from the
- * list of the configuration or from the records of a name. A request that has reached no replica is sent to another one.
+ * Distributes requests over the replicas of the services. undici's DNS interceptor rotates over the addresses that this module
+ * provides, from the configured list or the records of a name. A request that reached no replica is sent to another one.
  */
 import { promises as dns } from 'node:dns';
 import { isIP } from 'node:net';
@@ -8,12 +8,12 @@ import { Readable } from 'node:stream';
 import { type Agent, type Dispatcher, interceptors } from 'undici';
 import { SERVICES, type Service } from './routes.ts';
 
-/** How soon a new record of a name is known, and how long an address is left out that could not be connected to. */
+/** Interval of name look-ups, and how long an address is skipped after a failed connection. */
 const REFRESH_MS = 5_000;
 const TRIES = 4;
 const RETRY_DELAY_MS = 50;
 
-/** Why a connection cannot be made. */
+/** Codes of failed connections. */
 const NO_CONNECTION = new Set([
   ...['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH'],
   ...['UND_ERR_CONNECT_TIMEOUT', 'UND_ERR_SOCKET'],
@@ -26,35 +26,38 @@ interface Address {
 }
 
 export interface Replicas {
-  /** The origins that stand for all replicas of a service: the host is the name that its certificates have. */
+  /** One origin for all replicas of a service. Its host is the name in the service's certificates. */
   origins: Record<Service, string>;
-  /** `agent`, which then knows these origins. Each takes turns of its own: what two of them do in pairs must not meet one replica. */
+  /**
+   * Lets `agent` resolve these origins. Each agent rotates separately: requests that two agents make in pairs would otherwise
+   * always reach the same replica.
+   */
   balance(agent: Agent): Dispatcher;
   close(): void;
 }
 
 type Resolve = (name: string, options: { all: true }) => Promise<{ address: string; family: number }[]>;
 
-/** `urls`: of each service one origin with a name, or several with IP addresses. */
+/** @param urls one origin with a name for each service, or several with IP addresses */
 export const createReplicas = (
   urls: Record<Service, readonly string[]>,
-  // The system's, which knows the file of hosts and the domains that a short name is searched in.
+  // The system's resolver knows the hosts file and the search domains of short names.
   resolve: Resolve = dns.lookup,
 ): Replicas => {
-  const known = new Map<string, readonly Address[]>();
+  const addressesByService = new Map<string, readonly Address[]>();
   const refresh = async (service: Service): Promise<void> => {
-    const found = await Promise.all(urls[service].map((url) => addressesOf(new URL(url), resolve)));
-    known.set(service, found.flat());
+    const addresses = await Promise.all(urls[service].map((url) => addressesOf(new URL(url), resolve)));
+    addressesByService.set(service, addresses.flat());
   };
   const named = SERVICES.filter((service) => urls[service].some((url) => !hasIp(new URL(url))));
-  // While no name server answers, the last addresses stay in use.
+  // If no name server answers, the last addresses stay in use.
   const refreshNamed = () => Promise.allSettled(named.map(refresh));
   const timer = setInterval(refreshNamed, REFRESH_MS).unref();
   let turn = 0;
   const lookUp = async (service: Service): Promise<Address[]> => {
-    if (!known.has(service)) await refresh(service);
-    const addresses = known.get(service) ?? [];
-    // The interceptor begins with the first one after each look-up.
+    if (!addressesByService.has(service)) await refresh(service);
+    const addresses = addressesByService.get(service) ?? [];
+    // After each look-up, the interceptor begins with the first address.
     turn += 1;
     return addresses.map((_, index) => ({ ...(addresses[(index + turn) % addresses.length] as Address) }));
   };
@@ -92,16 +95,16 @@ const hasIp = (url: URL): boolean => isIP(withoutBrackets(url)) !== 0;
 const addressesOf = async (url: URL, resolve: Resolve): Promise<Address[]> => {
   const port = portOf(url);
   const host = withoutBrackets(url);
-  const found = hasIp(url) ? [{ address: host, family: isIP(host) }] : await resolve(host, { all: true });
-  return found.map(({ address, family }) => ({ address, family: family === 6 ? 6 : 4, port }));
+  const resolved = hasIp(url) ? [{ address: host, family: isIP(host) }] : await resolve(host, { all: true });
+  return resolved.map(({ address, family }) => ({ address, family: family === 6 ? 6 : 4, port }));
 };
 
-/** What the interceptor keeps of a service. */
+/** The interceptor's records of a service. */
 interface Records {
   records: Record<4 | 6, { ips: Address[] } | null>;
 }
 
-/** Until the next look-up no request goes there. */
+/** Removes an address until the next look-up. */
 const forget = (storage: ReadonlyMap<string, Records>, origin: URL): void => {
   for (const { records } of storage.values()) {
     for (const family of [records[4], records[6]]) {
@@ -113,7 +116,7 @@ const forget = (storage: ReadonlyMap<string, Records>, origin: URL): void => {
   }
 };
 
-/** A service ends a connection with an answer only while it stops, and soon accepts no other one. */
+/** Removes the address of a service that closes a connection with its answer: it does so only while it stops. */
 const noticeLeaving =
   (leave: (origin: string | URL) => void): Dispatcher.DispatcherComposeInterceptor =>
   (dispatch) =>
@@ -135,7 +138,7 @@ const passedOn = (handler: Dispatcher.DispatchHandler): Dispatcher.DispatchHandl
   onResponseError: (...args) => handler.onResponseError?.(...args),
 });
 
-/** Also of a method that may have an effect: nothing of the request was sent. */
+/** Safe for every method, because no part of the request was sent. */
 const sendElsewhere: Dispatcher.DispatcherComposeInterceptor = (dispatch) => (options, handler) => {
   let tries = 0;
   let isSent = false;
@@ -156,7 +159,7 @@ const sendElsewhere: Dispatcher.DispatcherComposeInterceptor = (dispatch) => (op
       else handler.onResponseError?.(controller, error);
     },
   };
-  // Nobody else listens for its failure between two tries.
+  // Between two tries, there is no other listener for an error of the body.
   if (options.body instanceof Readable) options.body.on('error', () => undefined);
   return send();
 };

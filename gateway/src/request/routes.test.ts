@@ -22,7 +22,7 @@ describe('findTarget', () => {
     ['/api/v1/posts', 'content'],
     ['/api/v1/training-services/4/purchase', 'content'],
     ['/api/v1/trainees', 'content'],
-    ['/api/v1/media/5/licence.pdf', 'media'],
+    ['/api/v1/media/5/license.pdf', 'media'],
   ])('%s is routed to %s', (path, service) => {
     expect(serviceOf(path)).toBe(service);
   });
@@ -48,7 +48,7 @@ describe('findTarget', () => {
     'api/v1/posts',
     '*',
     '',
-  ])('%j is not routed', (path) => {
+  ])('%j, an unknown path, is not routed', (path) => {
     expect(findTarget(path)).toBeUndefined();
   });
 

@@ -1,6 +1,6 @@
 /**
- * The routing table. Only paths in this table are forwarded, so that the internal paths of a service (`/internal`,
- * `/health`, `/metrics`) cannot be reached from outside.
+ * The routing table. Only paths in this table are forwarded. Clients therefore cannot reach the internal paths of a service
+ * (`/internal`, `/health`, `/metrics`).
  */
 import { API_PREFIX } from '@fitness/shared/http/server.ts';
 
@@ -31,7 +31,7 @@ const TABLE: readonly (readonly [prefix: string, service: Service])[] = [
 
 const ROUTES = [
   ...TABLE.map(([prefix, service]) => ({ prefix: `${API_PREFIX}${prefix}`, service })),
-  // The authorization server: outside the API, without tokens.
+  // The authorization server is outside the API and takes no tokens.
   { prefix: OAUTH_PREFIX, service: 'identity' as const },
 ];
 
@@ -39,18 +39,18 @@ export interface Target {
   service: Service;
   /** Decoded, checked and re-encoded; begins with the prefix of the API or of OAuth. */
   path: string;
-  /** As received, with the question mark; empty without a query. */
+  /** The query as received, with the question mark; empty without a query. */
   query: string;
 }
 
 /** The absolute form of a request target (`GET http://host/path`) has the same path as the origin form. */
 const ABSOLUTE_FORM = /^https?:\/\/[^/?#]*/i;
 
-/** A service that decodes such a segment again could read another number of segments. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
+/** Segments that could become several segments if a service decoded them again. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern looks for control characters
 const UNSAFE_SEGMENT = /^\.$|^\.\.|\.\.$|[/\\\u0000-\u001f\u007f]/;
 
-/** Equal to what decoding and encoding makes of it: most paths are. */
+/** A path that decoding and re-encoding does not change, like most paths. */
 const PLAIN_PATH = /^(?:\/[\w~-]+)+$/;
 
 const decodeSegment = (segment: string): string | undefined => {
@@ -63,9 +63,8 @@ const decodeSegment = (segment: string): string | undefined => {
 };
 
 /**
- * The service that answers the request target `url`; undefined when there is none. The path is decoded once and matched
- * decoded. A path with dot segments, empty segments or encoded slashes is rejected, not normalised: the gateway and a
- * service could normalise it differently.
+ * The service for the request target `url`; undefined if there is none. The path is decoded once and matched decoded. A path
+ * with dot segments, empty segments or encoded slashes is rejected: the gateway and a service could normalize it differently.
  */
 export const findTarget = (url: string): Target | undefined => {
   const target = url.startsWith('/') ? url : url.replace(ABSOLUTE_FORM, '');
@@ -91,7 +90,7 @@ const encodeAgain = (rawPath: string): string | undefined => {
   return ['', ...(decoded as string[])].map(encodeURIComponent).join('/');
 };
 
-/** Files are streamed in both directions, as slowly as the client is. */
+/** Files have separate kinds, because they are streamed at the speed of the client. */
 type Transfer = 'ordinary' | 'uploads' | 'downloads';
 
 export const transferOf = ({ service }: Target, method: string): Transfer => {

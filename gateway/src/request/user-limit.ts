@@ -1,22 +1,22 @@
-/** A limit on the requests of one user that this process answers at one time. */
+/** A limit on the concurrent requests of one user in this process. */
 import { overloaded } from './body.ts';
 
 export interface UserLimit {
-  /** Takes one of the places of the user; calling the result frees it. Throws 503 when there is none. */
+  /** Takes a place of the user. The returned function frees it. Throws 503 if no place is free. */
   enter(userId: number): () => void;
 }
 
 export const createUserLimit = (max: number): UserLimit => {
-  const taken = new Map<number, number>();
+  const placesByUser = new Map<number, number>();
   return {
     enter: (userId) => {
-      const places = taken.get(userId) ?? 0;
+      const places = placesByUser.get(userId) ?? 0;
       if (places >= max) throw overloaded();
-      taken.set(userId, places + 1);
+      placesByUser.set(userId, places + 1);
       return () => {
-        const left = (taken.get(userId) ?? 0) - 1;
-        if (left > 0) taken.set(userId, left);
-        else taken.delete(userId);
+        const left = (placesByUser.get(userId) ?? 0) - 1;
+        if (left > 0) placesByUser.set(userId, left);
+        else placesByUser.delete(userId);
       };
     },
   };

@@ -1,6 +1,6 @@
 /**
- * Examples of every request and response. A response is put together from the examples of the resources in it, which are
- * declared once. A test compares them with the schemas of the services.
+ * Examples of every request and response. A response is composed from the examples of its resources, which are declared once.
+ * A test compares them with the schemas of the services.
  */
 import { DEFAULT_LOCALE } from '@fitness/shared/kernel/i18n/translate.ts';
 import { errorRow } from '../error-catalogue.ts';
@@ -31,7 +31,7 @@ const COMMON = {
   Message: { message: english('auth.password_changed') },
 };
 
-/** By the names of the components. */
+/** Examples of resources, by component name. */
 const RESOURCES: Readonly<Record<string, unknown>> = {
   ...COMMON,
   ...PEOPLE,
@@ -46,7 +46,7 @@ const RESOURCES: Readonly<Record<string, unknown>> = {
   NotificationPageMeta: { ...COMMON.PageMeta, unread_count: 1 },
 };
 
-/** Examples of schemas whose answer depends on the status, by name and status. */
+/** Examples of schemas whose example depends on the status, by name and status. */
 const BY_STATUS: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   AccountDeletionResponse: ACCOUNT_DELETION_BY_STATUS,
 };
@@ -67,7 +67,7 @@ const ERRORS: Readonly<Record<string, Parameters<typeof english>[0]>> = {
 
 export const requestExample = (operationId: string): Json | undefined => REQUESTS[operationId] as Json;
 
-/** Undefined for a schema without an example; a test finds it. */
+/** Undefined for a schema without an example. A test reports such schemas. */
 export const responseExample = (
   schema: Schema,
   components: Readonly<Schema>,
@@ -78,9 +78,9 @@ export const responseExample = (
 const exampleOf = (schema: Schema, components: Readonly<Schema>): Json | undefined => {
   const name = referenceOf(schema);
   if (name !== undefined) {
-    const known = RESOURCES[name] as Json | undefined;
+    const example = RESOURCES[name] as Json | undefined;
     const component = components[name];
-    return known ?? (isObject(component) ? exampleOf(component, components) : undefined);
+    return example ?? (isObject(component) ? exampleOf(component, components) : undefined);
   }
   if (schema.type === 'array' && isObject(schema.items)) {
     const item = exampleOf(schema.items, components);
@@ -94,7 +94,7 @@ const exampleOf = (schema: Schema, components: Readonly<Schema>): Json | undefin
   return entries.every(([, value]) => value !== undefined) ? Object.fromEntries(entries) : undefined;
 };
 
-/** `code`: the first one that the response may have. */
+/** @param code the first code that the response may have */
 export const errorExample = (
   status: string,
   schemaName: string,
@@ -102,8 +102,8 @@ export const errorExample = (
 ): Json | undefined => {
   if (status === '422')
     return { message: english('error.validation'), errors: { phone: [english('validation.required')] } };
-  const known = RESOURCES[schemaName] as Json | undefined;
-  if (known !== undefined) return known;
+  const example = RESOURCES[schemaName] as Json | undefined;
+  if (example !== undefined) return example;
   const row = code === undefined ? undefined : errorRow(code, Number(status));
   if (schemaName === 'CodedError' && row !== undefined) return { error: row.texts[DEFAULT_LOCALE], code };
   const key = ERRORS[status];

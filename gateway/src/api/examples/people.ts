@@ -44,7 +44,7 @@ export const SUBSCRIPTION = {
 
 const ROLE = { id: 2, name: 'member', title: 'Member', permissions: ['posts.view', 'payments.view_own'] };
 
-/** As others see them. */
+/** A user as others see them. */
 export const PUBLIC_USER = {
   id: 12,
   username: 'sara.ahmadi',
@@ -61,7 +61,7 @@ export const PUBLIC_USER = {
   current_subscription: SUBSCRIPTION,
 };
 
-/** As they see themselves. */
+/** The same user as they see themselves. */
 const USER = {
   ...PUBLIC_USER,
   email: 'sara@example.com',
@@ -157,7 +157,7 @@ export const PEOPLE = {
   },
 };
 
-/** Where a schema has another answer for another status. */
+/** Examples of a schema whose answer depends on the status. */
 export const ACCOUNT_DELETION_BY_STATUS = {
   202: { message: english('deletion.scheduled'), ...SCHEDULE },
 };

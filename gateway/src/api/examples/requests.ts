@@ -1,4 +1,4 @@
-/** The body of every request that has one, by operation. */
+/** An example for every request with a body, by operation. */
 import { MODEL } from '@fitness/contracts/model-names.ts';
 
 const PASSWORD = 'correct-horse-42';

@@ -1453,7 +1453,7 @@ export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
         AccountDeletionResponse: {
-            /** @description Text for people, in the language of the request */
+            /** @description Human-readable text, in the language of the request */
             message: string;
             /** @description True when a code was sent, with 200 alone */
             confirmation_required?: boolean;
@@ -1465,7 +1465,7 @@ export interface components {
         AppGrant: {
             /**
              * Format: int64
-             * @description Id; it never changes
+             * @description Id, which never changes
              */
             id: number;
             /** @description Name that the app has given itself. Nobody has verified it. */
@@ -1488,7 +1488,7 @@ export interface components {
         AuditEntry: {
             /**
              * Format: int64
-             * @description Id; it never changes
+             * @description Id, which never changes
              */
             id: number;
             /** @description Service whose log has the entry */
@@ -1550,7 +1550,7 @@ export interface components {
         City: {
             /**
              * Format: int64
-             * @description Id; it never changes
+             * @description Id, which never changes
              */
             id: number;
             /** @description Name of the city */
@@ -1564,13 +1564,13 @@ export interface components {
             meta: components["schemas"]["PageMeta"];
         };
         CodedError: {
-            /** @description Text for people, in the language of the request */
+            /** @description Human-readable text, in the language of the request */
             error: string;
             /** @description Stable code, the same in every language and release */
             code: string;
         };
         Conflict: {
-            /** @description Text for people, in the language of the request */
+            /** @description Human-readable text, in the language of the request */
             message: string;
         };
         CreatedToken: {
@@ -1602,7 +1602,7 @@ export interface components {
             totp?: string;
         };
         DeletionBlocked: {
-            /** @description Text for people, in the language of the request */
+            /** @description Human-readable text, in the language of the request */
             error: string;
             /**
              * @description Stable code, the same in every language and release
@@ -1638,7 +1638,7 @@ export interface components {
             data: components["schemas"]["DeletionBlocker"][];
         };
         DeletionCancelled: {
-            /** @description Text for people, in the language of the request */
+            /** @description Human-readable text, in the language of the request */
             message: string;
             user: components["schemas"]["User"];
         };
@@ -1662,7 +1662,7 @@ export interface components {
         Device: {
             /**
              * Format: int64
-             * @description Id; it never changes
+             * @description Id, which never changes
              */
             id: number;
             /**
@@ -1691,11 +1691,11 @@ export interface components {
             meta: components["schemas"]["PageMeta"];
         };
         Error: {
-            /** @description Text for people, in the language of the request */
+            /** @description Human-readable text, in the language of the request */
             message: string;
         };
         Forbidden: {
-            /** @description Text for people, in the language of the request */
+            /** @description Human-readable text, in the language of the request */
             message: string;
             /**
              * @description Present when a role gives you operator permissions that you cannot use without two-factor authentication, and one of them may be what is missing. Turning it on does not always change the response.
@@ -1723,7 +1723,7 @@ export interface components {
         Gym: {
             /**
              * Format: int64
-             * @description Id; it never changes
+             * @description Id, which never changes
              */
             id: number;
             /** @description Name of the gym */
@@ -1797,14 +1797,14 @@ export interface components {
         LicenseNameChange: {
             /**
              * Format: int64
-             * @description Id; it never changes
+             * @description Id, which never changes
              */
             id: number;
             /** @description Name for which the license was reviewed; null if there was none */
             reviewed_name: string | null;
         };
         LicenseReplaced: {
-            /** @description Text for people, in the language of the request */
+            /** @description Human-readable text, in the language of the request */
             message: string;
             /**
              * @description Stable code, the same in every language and release
@@ -1855,7 +1855,7 @@ export interface components {
         Major: {
             /**
              * Format: int64
-             * @description Id; it never changes
+             * @description Id, which never changes
              */
             id: number;
             /** @description Name of the sport */
@@ -1871,7 +1871,7 @@ export interface components {
         MarketingBoost: {
             /**
              * Format: int64
-             * @description Id; it never changes
+             * @description Id, which never changes
              */
             id: number;
             /** @description Model name of the target, e.g. `App\Models\Gyms\Gym` */
@@ -1900,7 +1900,7 @@ export interface components {
         Media: {
             /**
              * Format: int64
-             * @description Id; it never changes
+             * @description Id, which never changes
              */
             id: number;
             /** @description Model name of what the file is attached to, e.g. `App\Models\Posts\Post` */
@@ -1930,14 +1930,14 @@ export interface components {
             data: components["schemas"]["Media"];
         };
         Message: {
-            /** @description Text for people, in the language of the request */
+            /** @description Human-readable text, in the language of the request */
             message: string;
         };
         /** @description A notification, with its texts in the language of the request */
         Notification: {
             /**
              * Format: int64
-             * @description Id; it never changes
+             * @description Id, which never changes
              */
             id: number;
             /**
@@ -2185,7 +2185,7 @@ export interface components {
         Payment: {
             /**
              * Format: int64
-             * @description Id; it never changes
+             * @description Id, which never changes
              */
             id: number;
             /**
@@ -2299,7 +2299,7 @@ export interface components {
         PersonalAccessToken: {
             /**
              * Format: int64
-             * @description Id; it never changes
+             * @description Id, which never changes
              */
             id: number;
             /** @description Name that you have given the token */
@@ -2321,7 +2321,7 @@ export interface components {
         Post: {
             /**
              * Format: int64
-             * @description Id; it never changes
+             * @description Id, which never changes
              */
             id: number;
             /**
@@ -2653,7 +2653,7 @@ export interface components {
         PremiumSubscription: {
             /**
              * Format: int64
-             * @description Id; it never changes
+             * @description Id, which never changes
              */
             id: number;
             /**
@@ -2688,7 +2688,7 @@ export interface components {
             data: components["schemas"]["Prices"];
         };
         ProviderError: {
-            /** @description Text for people, in the language of the request */
+            /** @description Human-readable text, in the language of the request */
             message: string;
             /**
              * @description Stable code, the same in every language and release
@@ -3001,7 +3001,7 @@ export interface components {
         ResolvedStorePurchaseRefund: {
             /**
              * Format: int64
-             * @description Id; it never changes
+             * @description Id, which never changes
              */
             id: number;
             /** @description App store that settled the purchase */
@@ -3051,7 +3051,7 @@ export interface components {
         Role: {
             /**
              * Format: int64
-             * @description Id; it never changes
+             * @description Id, which never changes
              */
             id: number;
             /** @description Name in the code, which never changes */
@@ -3089,7 +3089,7 @@ export interface components {
         Session: {
             /**
              * Format: int64
-             * @description Id; it never changes
+             * @description Id, which never changes
              */
             id: number;
             /** @description `User-Agent` of the request that signed in, at most 200 characters */
@@ -3127,7 +3127,7 @@ export interface components {
         State: {
             /**
              * Format: int64
-             * @description Id; it never changes
+             * @description Id, which never changes
              */
             id: number;
             /** @description Name of the state */
@@ -3137,7 +3137,7 @@ export interface components {
         StorePurchaseGrant: {
             /**
              * Format: int64
-             * @description Id; it never changes
+             * @description Id, which never changes
              */
             id: number;
             /**
@@ -3174,7 +3174,7 @@ export interface components {
         StorePurchaseRefund: {
             /**
              * Format: int64
-             * @description Id; it never changes
+             * @description Id, which never changes
              */
             id: number;
             /** @description App store that settled the purchase */
@@ -3213,7 +3213,7 @@ export interface components {
         Trainee: {
             /**
              * Format: int64
-             * @description Id; it never changes
+             * @description Id, which never changes
              */
             id: number;
             /**
@@ -3268,7 +3268,7 @@ export interface components {
         TrainingService: {
             /**
              * Format: int64
-             * @description Id; it never changes
+             * @description Id, which never changes
              */
             id: number;
             /**
@@ -3312,7 +3312,7 @@ export interface components {
             data: components["schemas"]["TrainingService"];
         };
         Unavailable: {
-            /** @description Text for people, in the language of the request */
+            /** @description Human-readable text, in the language of the request */
             message: string;
             /**
              * @description Absent when nothing was changed. `outcome_unknown` when the request may have taken effect: read the resource, or repeat the request with the same `Idempotency-Key`.
@@ -3324,7 +3324,7 @@ export interface components {
         User: {
             /**
              * Format: int64
-             * @description Id; it never changes
+             * @description Id, which never changes
              */
             id: number;
             /** @description Name to sign in with, unique */
@@ -3388,7 +3388,7 @@ export interface components {
             deletion_scheduled_at?: string | null;
         };
         UserConflict: {
-            /** @description Text for people, in the language of the request */
+            /** @description Human-readable text, in the language of the request */
             message: string;
             /**
              * @description Stable code, the same in every language and release
@@ -3423,7 +3423,7 @@ export interface components {
             user: components["schemas"]["User"];
         };
         ValidationError: {
-            /** @description Text for people, in the language of the request */
+            /** @description Human-readable text, in the language of the request */
             message: string;
             /** @description Messages by the name of the field */
             errors: {
@@ -3449,7 +3449,7 @@ export interface components {
         };
     };
     responses: {
-        /** @description The request is malformed, or is not possible in the current state. */
+        /** @description The request is malformed, or not possible in the current state. */
         BadRequest: {
             headers: {
                 [name: string]: unknown;
@@ -3480,7 +3480,7 @@ export interface components {
         /** @description You do not have permission to do this. */
         Forbidden: {
             headers: {
-                /** @description For an OAuth token that lacks a scope that its user could grant: `Bearer error="insufficient_scope", scope="…"` */
+                /** @description Sent if an OAuth token lacks a scope that its user could grant: `Bearer error="insufficient_scope", scope="…"` */
                 "WWW-Authenticate"?: string;
                 [name: string]: unknown;
             };
@@ -3591,10 +3591,10 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
+        /** @description The platform, or a part of it, is unavailable. Retry after `Retry-After` seconds. */
         ServiceUnavailable: {
             headers: {
-                /** @description Seconds to wait before the request is repeated */
+                /** @description Seconds to wait before a retry */
                 "Retry-After"?: number;
                 [name: string]: unknown;
             };
@@ -3607,14 +3607,14 @@ export interface components {
                 "application/json": components["schemas"]["Unavailable"];
             };
         };
-        /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
+        /** @description Too many requests. Retry after `Retry-After` seconds. */
         TooManyRequests: {
             headers: {
-                /** @description Seconds to wait before the request is repeated */
+                /** @description Seconds to wait before a retry */
                 "Retry-After"?: number;
-                /** @description Number of requests that the limit allows in its time window */
+                /** @description Number of requests allowed in the time window */
                 "X-RateLimit-Limit"?: number;
-                /** @description Number of requests that are left: 0 */
+                /** @description Number of requests left in the time window: 0 */
                 "X-RateLimit-Remaining"?: number;
                 [name: string]: unknown;
             };
@@ -3627,7 +3627,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description The token is missing or is not valid. */
+        /** @description The token is missing or invalid. */
         Unauthorized: {
             headers: {
                 /** @description Authentication scheme: `Bearer` */
@@ -3643,7 +3643,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description The request is not valid. `errors` has the messages by field. */
+        /** @description The request is invalid. `errors` contains messages by field. */
         UnprocessableEntity: {
             headers: {
                 [name: string]: unknown;
@@ -3662,7 +3662,7 @@ export interface components {
                 "application/json": components["schemas"]["ValidationError"];
             };
         };
-        /** @description The type or the encoding of the body is not supported. */
+        /** @description The media type or encoding of the body is not supported. */
         UnsupportedMediaType: {
             headers: {
                 [name: string]: unknown;
@@ -3881,7 +3881,7 @@ export interface operations {
             /**
              * @description The request conflicts with the current state.
              *
-             *     - `account_deletion_blocked`: Something still needs the account. `blockers` lists everything that does.
+             *     - `account_deletion_blocked`: The account cannot be deleted yet. `blockers` lists the reasons.
              */
             409: {
                 headers: {
@@ -5167,11 +5167,11 @@ export interface operations {
                 per_page?: number;
                 /** @description `meta.next_cursor` of the previous page */
                 cursor?: string;
-                /** @description Part of the text to find. Case, and variants of Persian and Arabic letters and digits, do not matter. */
+                /** @description Text to search for. Case is ignored, and so are variants of Persian and Arabic letters and digits. */
                 search?: string;
                 /** @description Only results in this city */
                 city_id?: number;
-                /** @description Only results with one of these majors: ids, separated by commas */
+                /** @description Only results with one of these majors: ids separated by commas */
                 major_ids?: number[];
                 /** @description Only gyms of this owner. Requires `gyms.view_all` unless it is you. */
                 user_id?: number;
@@ -5719,7 +5719,7 @@ export interface operations {
             /**
              * @description The request conflicts with the current state.
              *
-             *     - `license_replaced`: The owner has uploaded another license document than the one that the review names.
+             *     - `license_replaced`: The owner has replaced the license document that the review names.
              */
             409: {
                 headers: {
@@ -6323,7 +6323,7 @@ export interface operations {
             path: {
                 /** @description Id of the resource */
                 id: number;
-                /** @description Name of the file, as in its link. Another name returns the same file. */
+                /** @description Name of the file, as in its link. Any other name returns the same file. */
                 filename: string;
             };
             cookie?: never;
@@ -6824,15 +6824,15 @@ export interface operations {
                 user_id?: number;
                 /** @description Only results of this type */
                 type?: "deposit" | "income" | "purchase" | "withdrawal" | "commission" | "store_purchase";
-                /** @description True: only results that are done. False: only the others. */
+                /** @description True: only completed results. False: only uncompleted results. */
                 is_done?: boolean;
-                /** @description True: only rejected withdrawals. False: only the others. */
+                /** @description True: only rejected withdrawals. False: only other results. */
                 rejected?: boolean;
                 /** @description Only payments created at or after this time: `YYYY-MM-DD HH:MM:SS` in UTC, or `YYYY-MM-DD` for the start of a day */
                 from?: string;
                 /** @description Only payments created at or before this time: `YYYY-MM-DD HH:MM:SS` in UTC, or `YYYY-MM-DD` for the end of a day */
                 to?: string;
-                /** @description Order by id: `DESC` for the newest first, `ASC` for the oldest first */
+                /** @description Order by id: `DESC` (newest first) or `ASC` (oldest first) */
                 order?: "ASC" | "DESC";
             };
             header?: {
@@ -7039,11 +7039,11 @@ export interface operations {
                 };
             };
             /**
-             * @description The request is malformed, or is not possible in the current state.
+             * @description The request is malformed, or not possible in the current state.
              *
              *     - `payments.insufficient_balance`: The balance of the wallet is too low.
              *     - `payments.boost_already_live`: A boost of the target is still running.
-             *     - `bad_request`: The request is malformed, for example because its body is not complete.
+             *     - `bad_request`: The request is malformed, for example because its body is incomplete.
              */
             400: {
                 headers: {
@@ -7064,7 +7064,7 @@ export interface operations {
             /**
              * @description The resource does not exist, or is not visible to you.
              *
-             *     - `payments.target_not_found`: The gym or training service does not exist, or is not on sale.
+             *     - `payments.target_not_found`: The gym or training service does not exist, or is not for sale.
              */
             404: {
                 headers: {
@@ -7151,11 +7151,11 @@ export interface operations {
                 };
             };
             /**
-             * @description The request is malformed, or is not possible in the current state.
+             * @description The request is malformed, or not possible in the current state.
              *
              *     - `payments.insufficient_balance`: The balance of the wallet is too low.
              *     - `payments.premium_already_active`: A premium subscription is still running.
-             *     - `bad_request`: The request is malformed, for example because its body is not complete.
+             *     - `bad_request`: The request is malformed, for example because its body is incomplete.
              */
             400: {
                 headers: {
@@ -7176,7 +7176,7 @@ export interface operations {
             /**
              * @description The resource does not exist, or is not visible to you.
              *
-             *     - `payments.target_not_found`: The gym or training service does not exist, or is not on sale.
+             *     - `payments.target_not_found`: The gym or training service does not exist, or is not for sale.
              */
             404: {
                 headers: {
@@ -7319,7 +7319,7 @@ export interface operations {
             /**
              * @description Something went wrong on our side.
              *
-             *     - `payments.provider_error`: The bank gateway or the app store gave no usable answer.
+             *     - `payments.provider_error`: The bank gateway or the app store did not return a usable answer.
              */
             500: {
                 headers: {
@@ -7343,7 +7343,7 @@ export interface operations {
             query: {
                 /** @description Id of the payment at the bank gateway */
                 trackId: string;
-                /** @description Our id of the deposit, as the bank gateway returns it */
+                /** @description Our order id of the deposit, which the bank gateway returns */
                 orderId?: string;
             };
             header?: never;
@@ -7430,7 +7430,7 @@ export interface operations {
             /**
              * @description Something went wrong on our side.
              *
-             *     - `payments.provider_error`: The bank gateway or the app store gave no usable answer.
+             *     - `payments.provider_error`: The bank gateway or the app store did not return a usable answer.
              */
             500: {
                 headers: {
@@ -7698,12 +7698,12 @@ export interface operations {
                 };
             };
             /**
-             * @description The request is malformed, or is not possible in the current state.
+             * @description The request is malformed, or not possible in the current state.
              *
              *     - `store_purchase.premium_already_active`: A premium subscription is still running. If the purchase was paid, it is queued for a refund.
              *     - `store_purchase.boost_already_live`: A boost of the target is still running. If the purchase was paid, it is queued for a refund.
              *     - `store_purchase.verification_failed`: The store did not confirm the purchase.
-             *     - `bad_request`: The request is malformed, for example because its body is not complete.
+             *     - `bad_request`: The request is malformed, for example because its body is incomplete.
              */
             400: {
                 headers: {
@@ -7749,7 +7749,7 @@ export interface operations {
             /**
              * @description Something went wrong on our side.
              *
-             *     - `payments.provider_error`: The bank gateway or the app store gave no usable answer.
+             *     - `payments.provider_error`: The bank gateway or the app store did not return a usable answer.
              *     - `store_purchase.grant_failed`: The store confirmed the purchase, but it could not be granted. The grant is retried in the background.
              *     - `internal`: Something unexpected went wrong on our side.
              */
@@ -8456,11 +8456,11 @@ export interface operations {
                 type?: string[];
                 /** @description Only results on the profiles with these ids, separated by commas */
                 item_id?: number[];
-                /** @description True: only results in the blog. False: only the others. */
+                /** @description True: only results in the blog. False: only results outside it. */
                 in_blog?: boolean;
-                /** @description Part of the text to find. Case, and variants of Persian and Arabic letters and digits, do not matter. */
+                /** @description Text to search for. Case is ignored, and so are variants of Persian and Arabic letters and digits. */
                 search?: string;
-                /** @description Order by id: `DESC` for the newest first, `ASC` for the oldest first */
+                /** @description Order by id: `DESC` (newest first) or `ASC` (oldest first) */
                 order?: "ASC" | "DESC";
                 /** @description Number of the page, from 1. Ignored with a `cursor`. Only a `cursor` reaches the pages that begin after row 10,000. */
                 page?: number;
@@ -8893,7 +8893,7 @@ export interface operations {
                 role?: "buyer" | "seller";
                 /** @description Only results of this training service */
                 training_service_id?: number;
-                /** @description True: only results that are delivered. False: only the others. */
+                /** @description True: only delivered results. False: only undelivered results. */
                 is_delivered?: boolean;
                 /** @description Number of the page, from 1. Ignored with a `cursor`. Only a `cursor` reaches the pages that begin after row 10,000. */
                 page?: number;
@@ -9087,7 +9087,7 @@ export interface operations {
     getTrainingServices: {
         parameters: {
             query?: {
-                /** @description Part of the text to find. Case, and variants of Persian and Arabic letters and digits, do not matter. */
+                /** @description Text to search for. Case is ignored, and so are variants of Persian and Arabic letters and digits. */
                 search?: string;
                 /** @description Only results of this user */
                 user_id?: number;
@@ -9645,12 +9645,12 @@ export interface operations {
                 };
             };
             /**
-             * @description The request is malformed, or is not possible in the current state.
+             * @description The request is malformed, or not possible in the current state.
              *
              *     - `payments.insufficient_balance`: The balance of the wallet is too low.
              *     - `payments.own_service`: The training service is yours.
-             *     - `payments.price_changed`: The price is not the `price` that you have sent.
-             *     - `bad_request`: The request is malformed, for example because its body is not complete.
+             *     - `payments.price_changed`: The current price differs from the `price` that you sent.
+             *     - `bad_request`: The request is malformed, for example because its body is incomplete.
              */
             400: {
                 headers: {
@@ -9671,8 +9671,8 @@ export interface operations {
             /**
              * @description The resource does not exist, or is not visible to you.
              *
-             *     - `payments.target_not_found`: The gym or training service does not exist, or is not on sale.
-             *     - `not_found`: There is no such path or resource, or you may not see it.
+             *     - `payments.target_not_found`: The gym or training service does not exist, or is not for sale.
+             *     - `not_found`: The path or resource does not exist, or you cannot see it.
              */
             404: {
                 headers: {
@@ -9727,9 +9727,9 @@ export interface operations {
                 cursor?: string;
                 /** @description Part of the username, first name or last name. With `users.view_all` also part of the email address or phone number, and a complete phone number in any spelling that signing in accepts. Case, and variants of Persian and Arabic letters and digits, do not matter. */
                 search?: string;
-                /** @description True: only users who identify as trainers. False: only the others. */
+                /** @description True: only users who identify as trainers. False: only other users. */
                 is_trainer?: boolean;
-                /** @description Order by id: `DESC` for the newest first, `ASC` for the oldest first */
+                /** @description Order by id: `DESC` (newest first) or `ASC` (oldest first) */
                 order?: "ASC" | "DESC";
                 /** @description Only users with the role of this name or id. Requires `users.view_all`. */
                 role?: string;
@@ -10244,7 +10244,7 @@ export interface operations {
             /**
              * @description The request conflicts with the current state.
              *
-             *     - `license_replaced`: The owner has uploaded another license document than the one that the review names.
+             *     - `license_replaced`: The owner has replaced the license document that the review names.
              */
             409: {
                 headers: {
@@ -10292,7 +10292,7 @@ export interface operations {
             /**
              * @description The request conflicts with the current state.
              *
-             *     - `account_deletion_blocked`: Something still needs the account. `blockers` lists everything that does.
+             *     - `account_deletion_blocked`: The account cannot be deleted yet. `blockers` lists the reasons.
              */
             409: {
                 headers: {

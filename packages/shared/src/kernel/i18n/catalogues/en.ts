@@ -969,8 +969,7 @@ export const catalogue = {
     'Every error has a message. Some errors also have a code, which stays the same in every language and release. Texts follow Accept-Language, and parameters are in braces.',
   'docs.errors.cause': 'When',
   'docs.errors.remedy': 'What to do',
-  'docs.errors.cause.deletion.blocked':
-    'Something still needs the account. `blockers` lists everything that does.',
+  'docs.errors.cause.deletion.blocked': 'The account cannot be deleted yet. `blockers` lists the reasons.',
   'docs.errors.cause.auth.phone_sms_failed':
     'The code for the new phone number could not be sent. Nothing was changed.',
   'docs.errors.cause.auth.second_factor_armed': 'Two-factor authentication is already on.',
@@ -979,30 +978,29 @@ export const catalogue = {
   'docs.errors.cause.deletion.sms_failed':
     'The confirmation code could not be sent by SMS. Nothing was scheduled.',
   'docs.errors.cause.error.bad_request':
-    'The request is malformed, for example because its body is not complete.',
+    'The request is malformed, for example because its body is incomplete.',
   'docs.errors.cause.error.form_expected':
-    'A file was sent with another media type than `multipart/form-data`, or without a valid boundary.',
+    'A file was sent with a media type other than `multipart/form-data`, or without a valid boundary.',
   'docs.errors.cause.error.invalid_host': 'The request has no valid `Host`, or more than one.',
   'docs.errors.cause.error.malformed_json': 'The body is not valid JSON in UTF-8.',
   'docs.errors.cause.error.nested_too_deeply': 'The JSON body is nested deeper than 32 levels.',
   'docs.errors.cause.error.forbidden':
     'The token lacks a permission or a scope, or the route is not for this kind of token.',
   'docs.errors.cause.idempotency.other_body':
-    'The `Idempotency-Key` was used for a request with other content.',
+    'The `Idempotency-Key` was already used for a different request.',
   'docs.errors.cause.idempotency.running':
     'An earlier request with the same `Idempotency-Key` is still running.',
   'docs.errors.cause.error.internal': 'Something unexpected went wrong on our side.',
-  'docs.errors.cause.licenses.replaced':
-    'The owner has uploaded another license document than the one that the review names.',
-  'docs.errors.cause.error.method_not_allowed': 'The path does not have this method.',
-  'docs.errors.cause.error.not_found': 'There is no such path or resource, or you may not see it.',
+  'docs.errors.cause.licenses.replaced': 'The owner has replaced the license document that the review names.',
+  'docs.errors.cause.error.method_not_allowed': 'The path does not support this method.',
+  'docs.errors.cause.error.not_found': 'The path or resource does not exist, or you cannot see it.',
   'docs.errors.cause.error.transfer_encoding': 'The request has a `Transfer-Encoding` other than `chunked`.',
-  'docs.errors.cause.error.outcome_unknown':
-    'The answer was lost on the way. The request may have taken effect.',
+  'docs.errors.cause.error.outcome_unknown': 'The answer was lost. The request may have taken effect.',
   'docs.errors.cause.error.overloaded': 'The platform has too many open requests. Nothing was changed.',
   'docs.errors.cause.payments.already_resolved':
-    'The disputed deposit or the refund has been resolved with another outcome.',
-  'docs.errors.cause.payments.already_settled': 'The withdrawal has been settled with the other outcome.',
+    'The disputed deposit or the refund has already been resolved with another outcome.',
+  'docs.errors.cause.payments.already_settled':
+    'The withdrawal has already been settled with the other outcome.',
   'docs.errors.cause.payments.balance_limit':
     'The booking would exceed the largest balance that a wallet may have.',
   'docs.errors.cause.payments.boost_already_live': 'A boost of the target is still running.',
@@ -1010,34 +1008,35 @@ export const catalogue = {
   'docs.errors.cause.payments.not_disputed': 'The payment is not a disputed deposit.',
   'docs.errors.cause.payments.own_service': 'The training service is yours.',
   'docs.errors.cause.payments.premium_already_active': 'A premium subscription is still running.',
-  'docs.errors.cause.payments.price_changed': 'The price is not the `price` that you have sent.',
-  'docs.errors.cause.payments.provider_error': 'The bank gateway or the app store gave no usable answer.',
+  'docs.errors.cause.payments.price_changed': 'The current price differs from the `price` that you sent.',
+  'docs.errors.cause.payments.provider_error':
+    'The bank gateway or the app store did not return a usable answer.',
   'docs.errors.cause.payments.target_not_found':
-    'The gym or training service does not exist, or is not on sale.',
-  'docs.errors.cause.error.rate_limited': 'A limit of requests is used up.',
+    'The gym or training service does not exist, or is not for sale.',
+  'docs.errors.cause.error.rate_limited': 'A request limit was reached.',
   'docs.errors.cause.error.request_timeout': 'The body arrived too slowly.',
-  'docs.errors.cause.roles.administrators_keep_all': 'The role of administrators keeps every permission.',
-  'docs.errors.cause.roles.last_manager': 'Nobody could manage roles any more.',
+  'docs.errors.cause.roles.administrators_keep_all': 'The administrator role must keep every permission.',
+  'docs.errors.cause.roles.last_manager': 'After this change, nobody could manage roles.',
   'docs.errors.cause.store_purchase.boost_already_live':
     'A boost of the target is still running. If the purchase was paid, it is queued for a refund.',
   'docs.errors.cause.store_purchase.grant_failed':
     'The store confirmed the purchase, but it could not be granted. The grant is retried in the background.',
   'docs.errors.cause.store_purchase.not_found':
     'The product is unknown, or another user has redeemed the token.',
-  'docs.errors.cause.store_purchase.not_grantable': 'The purchase cannot be granted any more.',
+  'docs.errors.cause.store_purchase.not_grantable': 'The purchase can no longer be granted.',
   'docs.errors.cause.store_purchase.premium_already_active':
     'A premium subscription is still running. If the purchase was paid, it is queued for a refund.',
   'docs.errors.cause.store_purchase.target_not_found': 'The gym or training service does not exist.',
   'docs.errors.cause.store_purchase.verification_failed': 'The store did not confirm the purchase.',
-  'docs.errors.cause.error.too_large': 'The body, or the file, is longer than the route accepts.',
+  'docs.errors.cause.error.too_large': 'The body or the file is larger than the route accepts.',
   'docs.errors.cause.error.unauthenticated': 'The token is missing, has expired, or was revoked.',
-  'docs.errors.cause.ops.session_over': 'The session of an operator’s page has ended.',
+  'docs.errors.cause.ops.session_over': 'The session on the operator pages has ended.',
   'docs.errors.cause.error.unavailable':
-    'A part of the platform that the answer needs cannot be reached. Nothing was changed.',
+    'A required part of the platform cannot be reached. Nothing was changed.',
   'docs.errors.cause.error.content_encoding': 'The body has a `Content-Encoding` other than `identity`.',
   'docs.errors.cause.error.unsupported_media_type': 'The body is not `application/json`.',
   'docs.errors.cause.error.validation':
-    'Fields of the body or the query are not valid. `errors` has the messages by field.',
+    'Fields of the body or the query are invalid. `errors` contains messages by field.',
   'docs.errors.remedy.400': 'Correct the request before you send it again.',
   'docs.errors.remedy.401': 'Sign in again, and use the new token.',
   'docs.errors.remedy.403':
@@ -1045,16 +1044,16 @@ export const catalogue = {
   'docs.errors.remedy.404': 'Check the path and the id.',
   'docs.errors.remedy.405': 'Use a method that the `Allow` header names.',
   'docs.errors.remedy.408': 'Send the request again.',
-  'docs.errors.remedy.409': 'Read the resource again before you decide.',
+  'docs.errors.remedy.409': 'Read the resource again before you decide what to do.',
   'docs.errors.remedy.413': 'Send a smaller body or file.',
   'docs.errors.remedy.415': 'Send the body with the media type of the operation, without `Content-Encoding`.',
   'docs.errors.remedy.422': 'Show each message at its field.',
-  'docs.errors.remedy.429': 'Wait for the seconds of `Retry-After`, then repeat the request.',
+  'docs.errors.remedy.429': 'Wait for the number of seconds in `Retry-After`, then repeat the request.',
   'docs.errors.remedy.500': 'Try again later. If it happens again, report the `X-Request-Id` of the answer.',
   'docs.errors.remedy.501': 'Send the body with `Content-Length`, or `chunked`.',
-  'docs.errors.remedy.503': 'Wait for the seconds of `Retry-After`, then repeat the request.',
+  'docs.errors.remedy.503': 'Wait for the number of seconds in `Retry-After`, then repeat the request.',
   'docs.errors.remedy.deletion.blocked':
-    'Show the messages of `blockers`. Ask again once each of them is resolved.',
+    'Show the messages of `blockers`. Try again once all of them are resolved.',
   'docs.errors.remedy.auth.second_factor_required': 'Turn on two-factor authentication.',
   'docs.errors.remedy.auth.second_factor_armed': 'Turn it off first if you want another secret.',
   'docs.errors.remedy.idempotency.other_body': 'Use a new key for each purchase, deposit or withdrawal.',
@@ -1063,21 +1062,21 @@ export const catalogue = {
     'Repeat the request with the same `Idempotency-Key`, or read the resource.',
   'docs.errors.remedy.licenses.replaced':
     'Read the resource again, and review the document that is there now.',
-  'docs.errors.remedy.payments.insufficient_balance': 'Offer a deposit of what is missing.',
+  'docs.errors.remedy.payments.insufficient_balance': 'Offer to deposit the missing amount.',
   'docs.errors.remedy.payments.boost_already_live': 'Wait until the boost ends.',
   'docs.errors.remedy.payments.premium_already_active': 'Wait until the subscription ends.',
   'docs.errors.remedy.payments.price_changed': 'Show the current price, and ask the buyer again.',
-  'docs.errors.remedy.payments.own_service': 'Do not offer it to its trainer.',
+  'docs.errors.remedy.payments.own_service': 'Do not offer a training service to its own trainer.',
   'docs.errors.remedy.payments.provider_error':
-    'Try again later. A purchase of a store stays paid, and may be redeemed later.',
+    'Try again later. A store purchase stays paid, and can be redeemed later.',
   'docs.errors.remedy.store_purchase.grant_failed':
     'Redeem the same token again later. Do not ask the user to pay again.',
   'docs.errors.remedy.store_purchase.verification_failed':
     'Do not repeat the request. Ask the user to check the purchase at the store.',
   'docs.errors.remedy.store_purchase.boost_already_live':
-    'Check the target before a purchase begins at the store.',
+    'Check the target before you start a purchase at the store.',
   'docs.errors.remedy.store_purchase.premium_already_active':
-    'Check the subscription before a purchase begins at the store.',
+    'Check the subscription before you start a purchase at the store.',
   'docs.errors.remedy.auth.phone_sms_failed': 'Try again later.',
   'docs.errors.remedy.deletion.sms_failed': 'Try again later.',
   'docs.errors.fields': 'Field messages',
