@@ -1,8 +1,8 @@
-# Two images. `fitness-platform` is every process; its command says which one:
+# This builds two images. `fitness-platform` contains every process, and its command selects one:
 #   docker build -t fitness-platform . && docker run … fitness-platform node services/wallet/src/main.ts
-# `fitness-platform-sandbox` has the emulated providers, which no production needs:
+# `fitness-platform-sandbox` contains the emulated providers, which production does not need:
 #   docker build --target sandbox -t fitness-platform-sandbox .
-# Pinned by digest: a tag may be moved to other content.
+# The image is pinned by its digest, because a tag may be moved to other content.
 ARG NODE_IMAGE=node:24-slim@sha256:a9f5f7c91a432850b2a8a7797adf5eadb6c733ceed61167806cee7ea7fbc29df
 FROM ${NODE_IMAGE} AS manifests
 WORKDIR /app
@@ -34,7 +34,7 @@ ENV NODE_ENV=production \
     MEDIA_DIRECTORY=/data/media \
     NODE_COMPILE_CACHE=/tmp/compile-cache
 WORKDIR /app
-# The package managers are tools of the build.
+# Package managers are needed only during the build.
 RUN rm -rf /usr/local/lib/node_modules /usr/local/bin/npm /usr/local/bin/npx /usr/local/bin/corepack \
       /usr/local/bin/yarn /usr/local/bin/yarnpkg /opt/yarn-*
 COPY deploy/entrypoint.sh /usr/local/bin/entrypoint
@@ -42,7 +42,7 @@ ENTRYPOINT ["entrypoint"]
 COPY NOTICE ./
 
 FROM runtime AS sandbox
-# Named volumes take over the owner of the directory they are mounted on.
+# A named volume inherits the owner of the directory it is mounted on.
 RUN mkdir -p /data/sandbox && chown node:node /data/sandbox
 COPY --from=sandbox-packages /app ./
 COPY proto proto
@@ -53,7 +53,7 @@ USER node
 CMD ["node", "sandbox/src/main.ts"]
 
 FROM runtime AS product
-# Named volumes take over the owner of the directory they are mounted on.
+# A named volume inherits the owner of the directory it is mounted on.
 RUN mkdir -p /data/media /data/journal /data/keys/authority /data/keys/public \
       /data/keys/private/gateway /data/keys/private/identity /data/keys/private/wallet /data/keys/private/gyms \
       /data/keys/private/content /data/keys/private/media /data/keys/private/store-billing \

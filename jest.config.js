@@ -2,7 +2,7 @@ import { basename } from 'node:path';
 import { jestFlags } from './scripts/lib/node-flags.mjs';
 import { runInProject } from './scripts/lib/project-node.mjs';
 
-// An editor and npx start jest by any Node; `npm test` starts it as the tests need it.
+// Editors and npx may start jest with any Node; `npm test` starts it as the tests need it.
 const isJest = basename(process.argv[1] ?? '').startsWith('jest');
 if (isJest && !jestFlags.every((flag) => process.execArgv.includes(flag)))
   await runInProject([...jestFlags, 'jest', ...process.argv.slice(2)]);
@@ -15,7 +15,7 @@ const withProduct = {
 };
 const withImages = prepared('<rootDir>/scripts/lib/jest/find-images.mjs');
 
-// Node strips the types itself: nothing is transformed.
+// Node strips types itself, so nothing is transformed.
 const project = (displayName, testMatch, options = {}) => ({
   displayName,
   testMatch: testMatch.map((glob) => `<rootDir>/${glob}`),
@@ -32,13 +32,13 @@ const everything = '{packages,services,gateway,sandbox}/**';
 export default {
   // A safety net against hanging tests: ten times what the longest one needs on an idle machine.
   testTimeout: 300_000,
-  // At its end a worker writes the compiled code of its modules to the cache: on a busy machine that takes seconds.
+  // Each worker finally writes its modules' compiled code to the cache, which takes seconds on a busy machine.
   workerGracefulExitTimeout: 30_000,
   testSequencer: '<rootDir>/scripts/lib/jest/longest-first.mjs',
   projects: [
     project('unit', ['{packages,services,gateway,sandbox,proto}/**/src/**/*.test.ts']),
     project('service', [`${everything}/test/**/!(*.long).test.ts`], withServers),
-    // They watch modules while these are loaded, so that they need each module anew: jest's own way of loading.
+    // These tests observe modules while they load, so they need fresh modules from jest's own loader.
     project('architecture', ['test/architecture/**/!(*.long).test.ts'], { testRunner: 'jest-circus/runner' }),
     project(
       'long',

@@ -1,4 +1,4 @@
-/** The data of the benchmarks, written with the stores of the services or as copies of what the product has written. */
+/** Benchmark data, written with the services' stores or copied from rows that the product has written. */
 import { NO_MEDIA } from '@fitness/contracts/media-copy.ts';
 import { systemClock } from '@fitness/shared/kernel/clock.ts';
 import { documentGrams } from '@fitness/shared/kernel/text-search.ts';
@@ -17,7 +17,7 @@ import { seedPayments, seedUsers } from './seed-accounts.ts';
 import { FILES_OF_A_POST, openPostSeeder } from './seed-posts.ts';
 import { batches, type Database, databaseOf, insertAll, type OnWritten, openDatabase } from './seed-rows.ts';
 
-/** How many there are of each. */
+/** Number of rows of each kind. */
 export interface Size {
   posts: number;
   gyms: number;
@@ -82,7 +82,7 @@ const seedGyms = async (count: number, onWritten: OnWritten): Promise<void> => {
   await connection.close();
 };
 
-/** The first one of each seller is written by the store, the further ones are copies of these; the newest is of the first seller. */
+/** The store writes the first service of each seller, and the others are copies. The newest one belongs to the first seller. */
 const seedTrainingServices = async (
   count: number,
   userIds: readonly number[],
@@ -147,13 +147,13 @@ const allPostsShowFiles = async (): Promise<boolean> => {
 };
 
 export interface Data {
-  /** The authors of the posts and sellers of the training services. */
+  /** Authors of the posts and sellers of the training services. */
   userIds: readonly number[];
-  /** Has written posts and sells training services. */
+  /** A user who has written posts and sells training services. */
   reader: Account;
-  /** Has written and sells nothing, like most members. */
+  /** A user who has written nothing and sells nothing, like most members. */
   buyer: Account;
-  /** Adds what is missing; nothing is removed. `onWritten` gets the number of posts, users and so on of each batch. */
+  /** Adds missing rows and removes nothing. `onWritten` gets the number of rows in each batch. */
   grow(size: Size, onWritten?: OnWritten): Promise<void>;
 }
 

@@ -1,4 +1,4 @@
-/** Small tools of the benchmarks: quantiles, many callers at once, memory and time of a process. */
+/** Small benchmark tools: quantiles, concurrent callers, memory and CPU time of a process. */
 import { readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 
@@ -9,14 +9,14 @@ export const quantile = (values: readonly number[], q: number): number => {
 
 export const ms = (value: number): string => `${value.toFixed(1)} ms`;
 
-/** Milliseconds that `work` took. */
+/** Duration of `work` in milliseconds. */
 export const timed = async (work: () => Promise<unknown>): Promise<number> => {
   const startedAt = performance.now();
   await work();
   return performance.now() - startedAt;
 };
 
-/** The times of `count` calls, `atOnce` of them together. */
+/** Durations of `count` calls, with `atOnce` of them running concurrently. */
 export const measure = async (
   count: number,
   atOnce: number,
@@ -35,9 +35,9 @@ export const measure = async (
 export const residentMiB = (pid: number): number =>
   Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024;
 
-/** What a process has computed since it began; the kernel counts in hundredths of a second. */
+/** CPU time of a process since its start. The kernel counts in hundredths of a second. */
 export const cpuMs = (pid: number): number => {
-  // After the name of the program, which may hold spaces; the fields that follow are numbered from 3 in proc(5).
+  // Skips the program name, which may contain spaces. proc(5) numbers the fields after it from 3.
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? [];
   return (Number(fields[11]) + Number(fields[12])) * 10;
 };

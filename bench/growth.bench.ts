@@ -1,7 +1,7 @@
 /**
- * What each kind of work costs with 1, 10 and 100 times the data: CPU time of all processes and servers, which depends on
- * the load of the machine less than the time that a client waits. The data grow between the measurements. At each size the
- * works take turns, so that their samples are not all of the same moment. Also the memory of each process, at rest and meanwhile.
+ * Measures each kind of work with 1, 10 and 100 times the data. It measures the CPU time of all processes and servers, which depends on
+ * the machine's load less than a client's waiting time does. The data grows between the measurements. At each size the
+ * works take turns, so their samples are spread over time. The memory of each process is measured at rest and under load.
  */
 import { remaining } from '../packages/shared/src/kernel/progress.mjs';
 import { connectStack } from '../scripts/lib/stack-client.mjs';
@@ -17,14 +17,14 @@ import { anywhere, otherReads, startWithoutListCache } from './rows/reads.ts';
 
 const TIMES = [1, 10, 100] as const;
 const BASE: Size = { posts: 1_000, gyms: 200, trainingServices: 200, users: 300, payments: 1_000 };
-/** The median for the largest data to that for the smallest, unless a work says otherwise. */
+/** Goal for the ratio of the medians at the largest and smallest data, unless a work sets its own. */
 const GROWTH = 1.5;
-/** Of each work at each size: one to warm up, those that count. */
+/** Runs of each work at each size: one warm-up and the measured rounds. */
 const RUNS = 1 + ROUNDS;
-/** For the remaining time alone. */
+/** Used only to estimate the remaining time. */
 const ROWS_A_SECOND = 500;
 const WORKS = 21;
-/** Resident: of all processes of the product together at rest, and of a content at most with the most data and under load. */
+/** Goals for resident memory: all processes together at rest, and peaks of content under load with the most data. */
 const REST_GOAL_MIB = 1_228;
 const MEMORY_GOALS_MIB: Readonly<Record<string, number>> = {
   content: 280,
@@ -38,7 +38,7 @@ const sizeOf = (times: number): Size =>
 
 const rowsOf = (size: Size): number => Object.values(size).reduce((sum, count) => sum + count, 0);
 
-/** In expected seconds. */
+/** Progress in expected seconds. */
 const progress = {
   done: 0,
   total: rowsOf(sizeOf(TIMES.at(-1) ?? 1)) / ROWS_A_SECOND + WORKS * (TIMES.length * RUNS + 1) * SECONDS,
@@ -52,7 +52,7 @@ const report = (line: string, expectedSeconds: number): void => {
   console.log(`${line}; ${(elapsedMs / 1_000).toFixed(0)} s${left && `, ${left}`}`);
 };
 
-/** Keys are names of work; the samples are in the order of `TIMES`, empty where it could not be measured. */
+/** Samples by name of work, in the order of `TIMES`; empty if a size could not be measured. */
 const measured = new Map<string, { goals: NonNullable<Work['goals']>; sizes: Sample[][] }>();
 const skipped: string[] = [];
 
@@ -60,7 +60,7 @@ const memoryOf = (name: string, pid: number, rest = Number.NaN) => ({
   name,
   pid,
   rest,
-  /** In the order of `TIMES`. */
+  /** Peaks in the order of `TIMES`. */
   peaks: [] as number[],
 });
 
@@ -102,7 +102,7 @@ const allWorks = async (times: number): Promise<Work[]> => {
   return works.filter(({ name }) => name.includes(ONLY));
 };
 
-/** Of the works, those that can be done. */
+/** Runs each work once and returns those that succeed. */
 const warmUp = async (works: readonly Work[], times: number): Promise<Work[]> => {
   const done: Work[] = [];
   for (const work of works) {
@@ -119,15 +119,15 @@ const warmUp = async (works: readonly Work[], times: number): Promise<Work[]> =>
 
 const measureAll = async (times: number): Promise<void> => {
   const works = await allWorks(times);
-  // The first measurements would otherwise be those of code that is not optimized yet.
+  // Without this, the first measurements would be of code that is not optimized yet.
   if (times === TIMES[0]) await warmUp(works, times);
   const bySize = new Map((await warmUp(works, times)).map((work) => [work, [] as Sample[]]));
   for (let round = 1; round <= ROUNDS; round += 1)
-    for (const [work, taken] of bySize) {
+    for (const [work, samples] of bySize) {
       let result = 'not measured';
       try {
         const one = await sample(work.run, work.replicas);
-        taken.push(one);
+        samples.push(one);
         result = `${totalOf(one.cpu).toFixed(2)} ms`;
       } catch (error) {
         skipped.push(`${work.name}, ${times} ×, round ${round}: ${(error as Error).message}`);
@@ -140,7 +140,7 @@ const measureAll = async (times: number): Promise<void> => {
   }
 };
 
-/** The largest resident memory of each process during `work`. */
+/** Records the peak resident memory of each process during `work`. */
 const watchMemory = async (work: () => Promise<void>): Promise<void> => {
   for (const { peaks } of memory) peaks.push(0);
   const timer = setInterval(() => {
@@ -164,7 +164,7 @@ const rowOf = (name: string, { goals, sizes }: { goals: NonNullable<Work['goals'
   const largest = median(totals.at(-1) ?? []);
   const growth = largest / median(totals[0] ?? []);
   const { growth: limit = GROWTH, totalCpu: costs = Number.POSITIVE_INFINITY } = goals;
-  const told = [
+  const limits = [
     limit < Number.POSITIVE_INFINITY && `${limit} ×`,
     costs < Number.POSITIVE_INFINITY && `${costs} ms`,
   ];
@@ -172,7 +172,7 @@ const rowOf = (name: string, { goals, sizes }: { goals: NonNullable<Work['goals'
     name,
     ...totals.map((total) => (total.length === 0 ? '–' : spread(total))),
     Number.isNaN(growth) ? '–' : growth.toFixed(2),
-    `≤ ${told.filter(Boolean).join(', ')}`,
+    `≤ ${limits.filter(Boolean).join(', ')}`,
     growth <= limit && largest <= costs ? 'met' : 'missed',
   ];
 };
@@ -181,7 +181,7 @@ printTable(
   `CPU milliseconds of all processes and servers for one, by the size of the data; the goals are of the median of the largest. ` +
     `1 × is ${base.join(', ')}. ${conditions()}`,
   ['work', ...TIMES.map((times) => `${times} ×`), 'to 1 ×', 'goal', 'result'],
-  [...measured].map(([name, taken]) => rowOf(name, taken)),
+  [...measured].map(([name, measurement]) => rowOf(name, measurement)),
 );
 const mebibytes = (value: number): string => (Number.isNaN(value) ? '–' : value.toFixed(0));
 const goalCells = (value: number, goal: number | undefined): [string, string] =>
@@ -199,8 +199,8 @@ printTable(
   ],
 );
 const costs = [...measured].flatMap(([name, { sizes }]) =>
-  sizes.flatMap((taken, index) =>
-    taken.length === 0 ? [] : [{ name, size: `${TIMES[index]} ×`, cpu: medianCpu(taken) }],
+  sizes.flatMap((samples, index) =>
+    samples.length === 0 ? [] : [{ name, size: `${TIMES[index]} ×`, cpu: medianCpu(samples) }],
   ),
 );
 const [head, cells] = cpuColumns(costs.map(({ cpu }) => cpu));

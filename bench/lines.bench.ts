@@ -1,6 +1,6 @@
 /**
- * What is one line however many servers there are (docs/scaling.md), beside transactions of one document each in the same run:
- * the chain of seals, the outbox of a service, a sequence, and one document that many change.
+ * Measures the work that stays sequential however many servers there are (docs/scaling.md): the chain of seals, a service's outbox, a
+ * sequence, and a document that many callers change. Single-document transactions in the same run are the comparison.
  */
 import { EVENTS } from '@fitness/proto/events/catalogue.ts';
 import { gymChanged } from '@fitness/proto/events/gyms.ts';
@@ -25,7 +25,7 @@ import { race, rates, type Work } from './race.ts';
 import { conditions, printTable, spread } from './report.ts';
 
 const DATABASE = 'bench_lines';
-/** Written by one transaction before they are sealed or published. */
+/** Rows written by one transaction before they are sealed or published. */
 const BATCH = 100;
 const DOCUMENTS = 1_000;
 
@@ -81,7 +81,7 @@ const publish = async (): Promise<Run> => {
   });
 };
 
-/** Each of `processes` shares its writes among its own callers. */
+/** Each of the `processes` has its own sequence object, shared by its callers. */
 const number = (processes: number) => (): Promise<Run> => {
   const count = 100 * SECONDS;
   const sequences = Array.from({ length: processes }, () => createSequences(connection));

@@ -1,4 +1,4 @@
-/** Load by wrk (https://github.com/wg/wrk): connections that send the next request when the last one is answered. */
+/** Load by wrk (https://github.com/wg/wrk): each connection sends the next request after the last response. */
 import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { environmentWith, SECONDS, WRK } from './config.ts';
 
-/** What was done in a time. */
+/** The number of completed requests and the time they took. */
 export interface Run {
   count: number;
   seconds: number;
@@ -14,24 +14,24 @@ export interface Run {
 
 export interface Load {
   origin: string;
-  /** They are requested in turn. */
+  /** Paths that are requested in turn. */
   paths: readonly string[];
-  /** JSON, one for each path, which is then a POST. */
+  /** JSON bodies, one for each path. With bodies the requests are POSTs. */
   bodies?: readonly unknown[];
   headers?: Readonly<Record<string, string>>;
   seconds?: number;
   connections?: number;
   /**
-   * The mean time between an answer and the next request of a connection; each is drawn by the exponential distribution. With
-   * many connections and pauses much longer than an answer, requests arrive as those of clients that know nothing of each
-   * other, at a rate that hardly depends on the answers. 0 without it.
+   * Mean pause of a connection between a response and its next request, drawn from the exponential distribution; 0 for none. With
+   * many connections and long pauses, requests arrive as from independent clients. Their rate then hardly depends on the
+   * responses.
    */
   pauseMs?: number;
 }
 
 export const CONNECTIONS = 32;
 
-/** One thread of wrk sends more than all measured processes answer, and leaves them the other cores. */
+/** One thread of wrk outpaces all measured processes and leaves the other cores to them. */
 const THREADS = 1;
 
 const SCRIPT = `
@@ -69,7 +69,7 @@ const script = join(directory, 'load.lua');
 writeFileSync(script, SCRIPT);
 let lists = 0;
 
-/** Throws when an answer is missing or is no success. */
+/** Throws if a response is missing or unsuccessful. */
 export const load = async ({
   origin,
   paths,

@@ -1,7 +1,7 @@
 /**
- * Files of 25 MiB through the gateway: the increase of resident memory of the gateway and the media service by a thousand
- * slow readers (goal: at most 64 MiB together), and by ten concurrent uploads, then downloads (goal: less than 64 MiB for
- * media), with the throughput.
+ * Sends files of 25 MiB through the gateway and measures how much resident memory grows. Goals: at most 64 MiB for gateway and media
+ * together with a thousand slow readers, and less than 64 MiB for media with ten concurrent uploads, then downloads.
+ * The throughput is reported too.
  */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
@@ -15,7 +15,7 @@ const ROUNDS = 3;
 const AT_REST_MS = 2_000;
 const SLOW_READERS = 1_000;
 const SLOW_GOAL_MIB = 64;
-/** Fast enough to be no reader whom media disconnects in favour of others. */
+/** Just fast enough that media does not disconnect the reader in favor of others. */
 const SLOW_BYTES_PER_S = 32 * 1024;
 const SLOW_MS = 20_000;
 const OPENED_AT_ONCE = 50;
@@ -39,7 +39,7 @@ const upload = async ({ token }: Account, postId: number): Promise<number> => {
   return ((await response.json()) as { data: { id: number } }).data.id;
 };
 
-/** A post takes ten files. */
+/** A post, which can hold ten files. */
 const createPost = async ({ id, token }: Account): Promise<number> => {
   const body = { profile_type: 'App\\Models\\User', profile_id: id, title: 'Files', content: 'Files' };
   return expectStatus(await api('POST', '/posts', { token, body }), 201).body.data.id;
@@ -65,7 +65,7 @@ const listed = (): string =>
     .map(({ name, mib }) => `${name} +${mib.toFixed(0)} MiB`)
     .join(', ');
 
-/** Runs `work`, notes the peak memory, and returns how long it took in milliseconds. */
+/** Runs `work`, records the peak memory, and returns the duration in milliseconds. */
 const sampled = async (work: () => Promise<unknown>): Promise<number> => {
   for (const part of watched) part.peak = 0;
   const sampler = setInterval(() => {
@@ -83,7 +83,7 @@ const watch = async (what: string, work: () => Promise<unknown>): Promise<void> 
 
 interface SlowReader {
   socket: Socket;
-  /** Undefined until the head of the answer is there. */
+  /** Undefined until the response headers arrive. */
   status: string | undefined;
   bytes: number;
 }
@@ -126,7 +126,7 @@ const slowReaders = async (id: number): Promise<void> => {
   for (const { socket } of readers) socket.destroy();
 };
 
-// Warm-up: compiled code and open connections are not part of the measurement.
+// Warm-up: compiling code and opening connections must not be measured.
 const fileId = await upload(account, await createPost(account));
 await download(fileId);
 await measure(WARM_UP, OPENED_AT_ONCE, async () => {

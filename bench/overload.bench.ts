@@ -1,6 +1,6 @@
 /**
- * The times of ordinary requests through the gateway, without other load and while 2,000 uploads and 2,000 log-ins are
- * stalled and 200 downloads of 20 MiB are read slowly (goal: the p99 is less than doubled). It fails when the goal is missed.
+ * Measures ordinary requests through the gateway, first without other load, then under stress. The stress is 2,000 stalled uploads, 2,000
+ * stalled log-ins and 200 slow downloads of 20 MiB. Fails if the p99 at least doubles.
  */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
@@ -8,9 +8,9 @@ import { type Account, api, expectStatus, register, stack } from '../test/e2e/su
 import { measure, ms, pause, quantile } from './figures.ts';
 
 const UPLOADS = 2_000;
-/** Together they take every place for uploads, as one user cannot. */
+/** Together these users take every upload slot, which one user cannot. */
 const UPLOADERS = 64;
-/** More than the gateway's limit on bodies that are on their way. */
+/** More than the gateway's limit for request bodies being received. */
 const LOGINS = 2_000;
 const DOWNLOADS = 200;
 const FILE_BYTES = 20 * 1024 * 1024;
@@ -91,7 +91,7 @@ const report = (what: string, times: number[]): number => {
 const uploaders: Account[] = [];
 for (let index = 0; index < UPLOADERS; index += 1) uploaders.push(await register());
 const fileId = await uploadFile();
-// Compiles the code and opens connections.
+// Compiles the code and opens connections before the measurement.
 await measure(REQUESTS, AT_ONCE, request);
 const before = report('without other load', await measure(REQUESTS, AT_ONCE, request));
 await measure(DOWNLOADS, OPENED_AT_ONCE, () => slowDownload(fileId));

@@ -1,14 +1,14 @@
-/** The CPU time of the product's processes and of its servers. */
+/** CPU time of the product's processes and servers. */
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { connectStack } from '../scripts/lib/stack-client.mjs';
 import { cpuMs } from './figures.ts';
 
-/** Milliseconds by the name of the process. */
+/** CPU milliseconds by process name. */
 export type Cpu = Record<string, number>;
 
 const LISTENING = '0A';
 
-/** The process that listens on a port of this machine; undefined for one in a container. */
+/** The process that listens on a local port; undefined for one in a container. */
 const listenerOn = (port: number): number | undefined => {
   const rows = ['/proc/net/tcp', '/proc/net/tcp6'].flatMap((file) => readFileSync(file, 'utf8').split('\n'));
   const sockets = new Set<string>();
@@ -22,7 +22,7 @@ const listenerOn = (port: number): number | undefined => {
     try {
       return readdirSync(`/proc/${pid}/fd`).some((fd) => sockets.has(readlinkSync(`/proc/${pid}/fd/${fd}`)));
     } catch {
-      // It has ended, or is another user's.
+      // The process has ended, or belongs to another user.
       return false;
     }
   });
@@ -38,7 +38,7 @@ const serverPids = Object.entries({
   return pid === undefined ? [] : [{ name, pid }];
 });
 
-/** `replicas`: further processes, by the same names. */
+/** `replicas` are additional processes, counted under the same names. */
 export const cpuByProcess = (replicas: readonly { name: string; pid: number }[] = []): Cpu => {
   const parts = Object.entries(connectStack().describe().parts).map(([name, { pid }]) => ({ name, pid }));
   const cpu: Cpu = {};
@@ -47,7 +47,7 @@ export const cpuByProcess = (replicas: readonly { name: string; pid: number }[] 
   return cpu;
 };
 
-/** Milliseconds of CPU for each of `count` units between two measurements. */
+/** CPU milliseconds for each of `count` units between two measurements. */
 export const cpuPer = (count: number, before: Cpu, after: Cpu): Cpu =>
   Object.fromEntries(Object.entries(after).map(([name, ms]) => [name, (ms - (before[name] ?? 0)) / count]));
 

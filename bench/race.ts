@@ -1,4 +1,4 @@
-/** Work of the product beside that of a peer: both take turns in one run, so that they share the state of the machine. */
+/** Races the product's work against a peer's. Both take turns in one run, so the machine's state affects both. */
 import { ROUNDS } from './config.ts';
 import { pause, quantile } from './figures.ts';
 import type { Run } from './load.ts';
@@ -8,20 +8,20 @@ import type { Replica } from './replica.ts';
 export interface Work {
   name: string;
   run: () => Promise<Run>;
-  /** Undefined where there is nothing to compare with. */
+  /** Undefined if there is nothing to compare with. */
   peer?: { name: string; run: () => Promise<Run>; pid?: number | undefined } | undefined;
-  /** Further processes whose CPU time counts. */
+  /** Additional processes whose CPU time is included. */
   replicas?: readonly Replica[];
   goals?: {
-    /** Our rate as a part of the peer's. */
+    /** Minimum for our rate as a fraction of the peer's. */
     rate?: number;
-    /** Our time as a multiple of the peer's. */
+    /** Maximum for our time as a multiple of the peer's. */
     time?: number;
-    /** Milliseconds of CPU of all processes for one. */
+    /** Maximum CPU milliseconds of all processes for one unit of work. */
     totalCpu?: number;
-    /** Likewise of one process. */
+    /** Maximum CPU milliseconds of one process for one unit of work. */
     cpu?: readonly [process: string, ms: number];
-    /** CPU of all processes for the largest data, as a multiple of that for the smallest. */
+    /** Maximum CPU of all processes with the largest data, as a multiple of that with the smallest. */
     growth?: number;
   };
 }
@@ -34,11 +34,11 @@ export interface Raced {
 
 export interface Sample {
   perSecond: number;
-  /** Of the product, for one unit of work. */
+  /** The product's CPU for one unit of work. */
   cpu: Cpu;
 }
 
-/** What the other side has left behind, such as events on their way, does not belong to the next measurement. */
+/** A pause, so that work left over from the other side, such as pending events, does not affect the next measurement. */
 const SETTLE_MS = 500;
 
 export const sample = async (
@@ -51,7 +51,7 @@ export const sample = async (
   return { perSecond: count / seconds, cpu: cpuPer(count, before, cpuByProcess(replicas)) };
 };
 
-/** The process of the peer, where its CPU time counts. */
+/** The peer's process, if its CPU time is measured. */
 export const PEER = 'peer';
 
 const peerProcess = (pid: number | undefined): { name: string; pid: number }[] =>

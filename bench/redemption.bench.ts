@@ -1,7 +1,7 @@
 /**
- * Compares redemptions of premium through the gateway, with a store (the sandbox) that answers immediately, with their
- * transaction alone: the same statements and indexes, sent by the driver. The rounds of both alternate in one run, so
- * that the load of the machine affects them equally.
+ * Compares premium redemptions through the gateway with their transaction alone: the same statements and indexes, sent by the
+ * driver. The store (the sandbox) answers immediately. The rounds alternate in one run, so the machine's load affects both
+ * equally.
  */
 import { randomUUID } from 'node:crypto';
 import { systemClock } from '@fitness/shared/kernel/clock.ts';
@@ -12,7 +12,7 @@ import { measure, ms, pause, quantile } from './figures.ts';
 const AT_ONCE = 32;
 const ROUNDS = 5;
 const PER_ROUND = 200;
-/** A user has one running subscription, so each redemption needs another buyer. The first round is a warm-up. */
+/** A user can have only one active subscription, so each redemption needs a new buyer. The first round is a warm-up. */
 const BUYERS = (ROUNDS + 1) * PER_ROUND;
 const MONTH_MS = 31 * 24 * 60 * 60 * 1_000;
 
@@ -60,14 +60,14 @@ await receipts.createIndex({ acknowledge_due_at: 1 });
 await receipts.createIndex({ look_due_at: 1 });
 await subscriptions.createIndex({ user_id: 1, expires_at: 1 });
 
-/** The attempt as it is stored when the store has answered. */
+/** The attempt as stored after the store's response. */
 const journal = async (index: number): Promise<void> => {
   const at = systemClock.now();
   const attempt = { purchase_token: `token-${index}`, user_id: index, state: 'open', reason: null, tries: 0 };
   await attempts.insertOne({ _id: `attempt-${index}`, ...attempt, next_check_at: at, updated_at: at });
 };
 
-/** The transaction of a redemption. */
+/** Runs the transaction of a redemption. */
 const commit = async (index: number): Promise<void> => {
   const at = systemClock.now();
   const until = new Date(at.getTime() + MONTH_MS);
@@ -124,12 +124,12 @@ for (let round = 0; round <= ROUNDS; round += 1)
   for (const { prepare, work, rates, times } of sides) {
     const first = round * PER_ROUND;
     await prepare(first);
-    // Lets the background work of the other side finish: acknowledgements and events.
+    // Background work of the other side, such as acknowledgements and events, must finish first.
     await pause(1_000);
     const startedAt = performance.now();
-    const taken = await measure(PER_ROUND, AT_ONCE, (index) => work(first + index));
+    const durations = await measure(PER_ROUND, AT_ONCE, (index) => work(first + index));
     if (round === 0) continue;
-    times.push(...taken);
+    times.push(...durations);
     rates.push(PER_ROUND / ((performance.now() - startedAt) / 1_000));
   }
 

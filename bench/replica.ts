@@ -1,4 +1,4 @@
-/** Further processes of the running product, beside those that `npm run bench` has started. */
+/** Additional processes of the running product, besides those that `npm run bench` has started. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { nodeFlags } from '../scripts/lib/node-flags.mjs';
@@ -22,7 +22,7 @@ export interface Replica {
   stop: () => void;
 }
 
-/** `variables`: that differ from those of the process of the product. */
+/** `variables` override those of the product's own process. */
 export const startReplica = async (
   name: Replica['name'],
   variables: Readonly<Record<string, string>> = {},

@@ -1,7 +1,7 @@
 /**
- * One, two and three replicas of the gateway and of content, each gateway in front of its own content, under a load that is
- * raised step by step until the cores are saturated: as long as cores are left, the rate grows with the replicas, and a request
- * costs at most what it costs with one. Then the same with connections that never pause.
+ * Measures one, two and three replicas of the gateway and of content, where each gateway has its own content. The load is
+ * raised step by step until the cores are saturated. While cores are free, the rate must grow with the replicas, and a request
+ * must cost about the same. Afterwards the same is measured with connections that never pause.
  */
 import { availableParallelism } from 'node:os';
 import { connectStack } from '../scripts/lib/stack-client.mjs';
@@ -14,13 +14,13 @@ import { type Replica, startReplica } from './replica.ts';
 import { conditions, printTable } from './report.ts';
 
 const REPLICAS = 3;
-/** A content and a gateway are started for each replica. */
+/** Each replica is a content process and a gateway process. */
 const PROCESSES = 2;
-/** CPU for a request with replicas, as a multiple of that with one. */
+/** Maximum CPU per request with replicas, as a multiple of that with one. */
 const GOAL = 1.2;
-/** Of a rate that is the multiple of that with one. */
+/** Minimum rate as a fraction of perfectly linear growth. */
 const RATE_GOAL = 0.95;
-/** Requests a second that are sent to each gateway. */
+/** Requests per second sent to each gateway. */
 const STEPS = [60, 120, 180, 240, 320, 400, 500];
 const PAUSE_MS = 1_000;
 
@@ -42,13 +42,13 @@ const paths = Array.from({ length: 200 }, (_, page) => `/api/v1/posts?per_page=3
 
 interface Measured {
   perSecond: number;
-  /** Of the gateways and contents in use and of the servers that they use, for one request. */
+  /** CPU per request of the gateways and contents in use and their servers. */
   cpu: number;
-  /** Of all processes of the product and its servers; the load is not among them. */
+  /** Cores used by all processes of the product and its servers, without the load generator. */
   cores: number;
 }
 
-/** Other processes only wait, and cost the same with one replica or three. */
+/** Processes that do the measured work. All others only wait, and cost the same with one replica or three. */
 const COUNTED = ['gateway', 'content', 'database', 'Redis'];
 const counted = (cpu: Cpu): number =>
   totalOf(Object.fromEntries(COUNTED.map((name) => [name, cpu[name] ?? 0])));
@@ -72,7 +72,7 @@ const measureWith = async (
 };
 
 const counts = Array.from({ length: REPLICAS }, (_, index) => index + 1);
-/** The medians of the rounds, by the number of replicas; the numbers take turns. */
+/** Medians of the rounds by the number of replicas. The numbers take turns within a round. */
 const measureAll = async (
   eachOf: (count: number) => { connections: number; pauseMs?: number },
 ): Promise<Measured[]> => {
@@ -98,7 +98,7 @@ for (const count of counts) await measureWith(count, withoutPause(count));
 
 const steps: string[][] = [];
 for (const perGateway of STEPS) {
-  // Each connection sends one request in a pause.
+  // Each connection sends one request per pause.
   const measured = await measureAll(() => ({
     connections: (perGateway * PAUSE_MS) / 1_000,
     pauseMs: PAUSE_MS,

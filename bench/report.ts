@@ -1,4 +1,4 @@
-/** The figures as tables: on the console, and as Markdown in the file that `BENCH_MARKDOWN` names. */
+/** Prints figures as tables on the console, and as Markdown to the file named by `BENCH_MARKDOWN`. */
 import { appendFileSync } from 'node:fs';
 import { availableParallelism, cpus } from 'node:os';
 import { MARKDOWN_FILE, ROUNDS, SECONDS, SERVERS } from './config.ts';
@@ -40,7 +40,7 @@ export const spread = (values: readonly number[]): string =>
     ? digits(median(values))
     : `${digits(median(values))} (${digits(Math.min(...values))} to ${digits(Math.max(...values))})`;
 
-/** Past the goal by nothing that rounding hides. */
+/** Compares unrounded values: a goal is missed even if rounding hides it. */
 const verdict = (measured: number, goal: number, isUpperLimit: boolean): string =>
   (isUpperLimit ? measured <= goal : measured >= goal) ? 'met' : 'missed';
 
@@ -99,7 +99,7 @@ const goalRows = ({ work, ours, peer }: Raced): string[][] => {
   return rows;
 };
 
-/** Every process that used at least a hundredth of a millisecond for some work has a column. */
+/** Every process that used at least 0.01 ms for any work has a column. */
 export const cpuColumns = (all: readonly Cpu[]): [head: string[], cells: (cpu: Cpu) => string[]] => {
   const columns = [...new Set(all.flatMap((cpu) => Object.keys(cpu)))].filter((process) =>
     all.some((cpu) => (cpu[process] ?? 0) >= 0.01),
@@ -109,7 +109,7 @@ export const cpuColumns = (all: readonly Cpu[]): [head: string[], cells: (cpu: C
 };
 
 const cpuTable = (results: readonly Raced[]): [head: string[], rows: string[][]] => {
-  // Work beside two peers was measured twice.
+  // Work that is compared with two peers was measured twice; the first one is shown.
   const first = new Map(results.map((raced) => [raced.work.name, raced] as const).toReversed());
   const all = [...first].toReversed().map(([name, { ours }]) => ({ name, cpu: medianCpu(ours) }));
   const [columns, cells] = cpuColumns(all.map(({ cpu }) => cpu));

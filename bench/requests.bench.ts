@@ -1,6 +1,6 @@
 /**
- * What a request costs, beside peers in the same run: the product and the peer take turns, and the ratio is that of the
- * same round. `BENCH_SECONDS` and `BENCH_ROUNDS` shorten a run; `BENCH_ONLY` is a part of the names of the work to measure.
+ * Compares the cost of requests with peers in the same run. The product and the peer take turns, and each ratio is taken within one
+ * round. `BENCH_SECONDS` and `BENCH_ROUNDS` shorten a run; `BENCH_ONLY` selects work by a part of its name.
  */
 
 import { api, expectStatus } from '../test/e2e/support.ts';
@@ -15,7 +15,7 @@ import { otherReads, posts, startWithoutListCache, WITHOUT_QUERY } from './rows/
 
 const skipped: string[] = [];
 const data = await prepareData();
-// Before the other data, so that the newest training services are those of the reader and the other authors.
+// This precedes the other data, so that the newest training services belong to the reader and the other authors.
 const checked = await passwords();
 await data.grow(REQUESTS_SIZE);
 const answer = expectStatus(await api('GET', WITHOUT_QUERY), 200).text;
@@ -29,7 +29,7 @@ const works = [
   ...(await posts(data.reader.token, REQUESTS_SIZE.posts, peers, [withoutCache.lists])),
   ...otherReads(data, peers),
   ...wallets.works,
-  // Last: their limits count by the minute.
+  // These come last, because their limits apply per minute.
   ...checked.works,
   ...checked.least,
 ];

@@ -2,8 +2,8 @@
  * `npm run bench`: starts the product with its own servers and data, and runs the benchmarks of `bench/`.
  *
  *   npm run bench                    every benchmark
- *   npm run bench -- requests        those named
- *   BENCH_MARKDOWN=<file>            also writes the tables there
+ *   npm run bench -- requests        only the named ones
+ *   BENCH_MARKDOWN=<file>            also writes the tables to this file
  *   BENCH_SECONDS=1 BENCH_ROUNDS=1   a short run
  */
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
@@ -47,18 +47,18 @@ function end(exitCode) {
   return ending;
 }
 
-/** They make load with wrk. */
+/** Benchmarks that generate load with wrk. */
 const makeLoad = ['growth', 'replicas', 'requests'].map((name) => `${name}.bench.ts`);
 
 function chosenBenchmarks() {
   const all = readdirSync(join(root, 'bench')).filter((name) => name.endsWith('.bench.ts'));
-  const wanted = process.argv.slice(2);
-  const unknown = wanted.find((name) => !all.includes(`${name}.bench.ts`));
+  const selected = process.argv.slice(2);
+  const unknown = selected.find((name) => !all.includes(`${name}.bench.ts`));
   if (unknown) {
-    const known = all.map((name) => basename(name, '.bench.ts')).join(', ');
-    throw new Failure(`there is no benchmark "${unknown}"; there are: ${known}`);
+    const available = all.map((name) => basename(name, '.bench.ts')).join(', ');
+    throw new Failure(`there is no benchmark "${unknown}"; there are: ${available}`);
   }
-  return wanted.length > 0 ? wanted.map((name) => `${name}.bench.ts`) : all;
+  return selected.length > 0 ? selected.map((name) => `${name}.bench.ts`) : all;
 }
 
 /** @param {string} name @param {NodeJS.ProcessEnv} environment */

@@ -1,4 +1,4 @@
-/** Many accounts with a session each, and many wallets with an income each, as the services store them. */
+/** Seeds many accounts with one session each, and many wallets with one income each, as the services store them. */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { systemClock } from '@fitness/shared/kernel/clock.ts';
 import { type Leaf, nextSeal } from '@fitness/shared/kernel/seal.ts';
@@ -15,11 +15,11 @@ import { toDocument as toPaymentDocument } from '../services/wallet/src/store/pa
 import { createSeals } from '../services/wallet/src/store/seals.ts';
 import { batches, type Database, databaseOf, insertAll, type OnWritten, openDatabase } from './seed-rows.ts';
 
-/** Above those that the product gives, and below those of other benchmarks. */
+/** Ids above the product's own and below those of other benchmarks. */
 const [FIRST_ID, END_ID] = [500_000_000, 600_000_000];
 const INCOME = 1_000;
 
-/** How many were written before. */
+/** The number of rows from earlier runs. */
 const present = (database: Database, collection: string): Promise<number> =>
   database.collection<{ _id: number }>(collection).countDocuments({ _id: { $gte: FIRST_ID, $lt: END_ID } });
 
@@ -29,10 +29,10 @@ const userOf = (model: StoredUser, id: number): StoredUser => {
 };
 
 const toTexts = (user: StoredUser) => toTextDocuments(user._id, searchGrams(user));
-/** The stand-in never ends an insert with some 300,000 index entries, and an account has hundreds. */
+/** The MongoDB stand-in never completes an insert with some 300,000 index entries, and an account has hundreds. */
 const TEXTS_BATCH = 50;
 
-/** Up to `count` copies of this account. */
+/** Writes copies of this account until there are `count`. */
 export const seedUsers = async (count: number, accountId: number, onWritten: OnWritten): Promise<void> => {
   const database = await openDatabase(databaseOf('identity'));
   const model = await database.collection<StoredUser>('users').findOne({ _id: accountId });
@@ -61,7 +61,7 @@ export const seedUsers = async (count: number, accountId: number, onWritten: OnW
     await insertAll(database, 'tokens', tokens);
     onWritten(ids.length);
   }
-  // Lists end at the last number.
+  // The sequence must be raised, because lists end at its number.
   await database
     .collection<{ _id: string; value: number }>('sequences')
     .updateOne({ _id: 'users' }, { $max: { value: FIRST_ID + count - 1 } });
@@ -77,7 +77,7 @@ const incomeOf = (userId: number, createdAt: Date) => {
   return { entry, payment: newPayment({ ...booking, id: userId, isDone: true, createdAt }) };
 };
 
-/** Up to `count` of each. They are sealed here: otherwise the service would do it while it is measured. */
+/** Writes up to `count` wallets and payments, already sealed. Otherwise the service would seal them during a measurement. */
 export const seedPayments = async (count: number, onWritten: OnWritten): Promise<void> => {
   const name = databaseOf('wallet');
   const [database, ofSeals] = [await openDatabase(name), await openDatabase(`${name}_seals`)];
@@ -86,7 +86,7 @@ export const seedPayments = async (count: number, onWritten: OnWritten): Promise
   const seal = async (leaves: readonly Leaf[]): Promise<number> => {
     for (;;) {
       const next = nextSeal(await seals.newest(0), leaves, systemClock.now());
-      // The service seals its own entries meanwhile.
+      // The service may seal its own entries at the same time.
       if (await seals.append(next)) return next.number;
     }
   };

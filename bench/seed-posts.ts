@@ -1,5 +1,5 @@
 /**
- * Writes many posts as content stores them, with grams, counters and the copies of their files, and the files as media does.
+ * Writes many posts as content stores them, with grams, counters and copies of their files, and the files as media stores them.
  */
 import { createHash } from 'node:crypto';
 import type { MediaCopy } from '@fitness/contracts/media-copy.ts';
@@ -15,34 +15,34 @@ import { targetKey } from '../services/media/src/domain/media.ts';
 import { batches, databaseOf, insertAll, type OnWritten, openDatabase } from './seed-rows.ts';
 
 export interface PostSeeder {
-  /** Writes posts from the largest stored id up to `newest`. `onWritten` gets the number of each batch. */
+  /** Writes posts from the largest stored id up to `newest`. `onWritten` gets the number of rows in each batch. */
   upTo(newest: number, onWritten: OnWritten): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Of each post. */
+/** Number of files of each post. */
 export const FILES_OF_A_POST = 2;
 
-/** Above those that the product gives during a run. */
+/** Ids above those that the product assigns during a run. */
 const FIRST_FILE_ID = 1_000_000_000;
-/** Each is in about a quarter of the posts. */
+/** Words that each occur in about a quarter of the posts. */
 export const COMMON_WORDS = (
   'باشگاه تمرین تغذیه برنامه حرکت وزن روزانه مربی ورزشکار سلامت شکم بازو پا سینه کتف تعادل استراحت ' +
   'strength mobility cardio meal plan morning stretch protein squat bench deadlift recovery week coach member'
 ).split(' ');
 
-/** One in so many posts is a draft. */
+/** One in this many posts is a draft. */
 const DRAFT_EVERY = 20;
-/** Posts one after the other in which a rare word is; it is in one in `DRAFT_EVERY` of them. */
+/** Number of consecutive posts that share rare words; each word is in one of `DRAFT_EVERY` of them. */
 const BLOCK = 1_000;
-/** In how many posts a rare word is. */
+/** Number of posts that contain a given rare word. */
 export const RARE_WORD_MATCHES = BLOCK / DRAFT_EVERY;
 const RARE_WORDS_OF_A_BLOCK = DRAFT_EVERY - 1;
 const CONSONANTS = 'bcdfghjklmnpqrstvwxz';
 const RARE_WORD_LENGTH = 6;
 
-/** `count` values in [0, `limit`), the same ones for the same seed: a linear congruential generator. */
-const drawn = (seed: number, count: number, limit: number): number[] => {
+/** `count` values in [0, `limit`) from a linear congruential generator. The same seed gives the same values. */
+const randomNumbers = (seed: number, count: number, limit: number): number[] => {
   let state = seed * 2_654_435_761;
   return Array.from({ length: count }, () => {
     state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0;
@@ -50,21 +50,21 @@ const drawn = (seed: number, count: number, limit: number): number[] => {
   });
 };
 
-/** `count` of `items`, in an order without a pattern; some may be missing, others be there more than once. */
+/** `count` of the `items` in random order. Some may be missing, and some may repeat. */
 export const draw = <Item>(items: readonly Item[], count: number): Item[] =>
-  drawn(1, count, items.length).flatMap((index) => items[index] ?? []);
+  randomNumbers(1, count, items.length).flatMap((index) => items[index] ?? []);
 
 const textOf = (id: number, words: number): string =>
-  drawn(id, words, COMMON_WORDS.length)
+  randomNumbers(id, words, COMMON_WORDS.length)
     .map((index) => COMMON_WORDS[index])
     .join(' ');
 
 const rareWord = (index: number): string =>
-  drawn(index + 1, RARE_WORD_LENGTH, CONSONANTS.length)
+  randomNumbers(index + 1, RARE_WORD_LENGTH, CONSONANTS.length)
     .map((letter) => CONSONANTS[letter])
     .join('');
 
-/** The words without a vowel that are in `RARE_WORD_MATCHES` of the first `posts` posts each; the larger the number, the more words. */
+/** Words without a vowel, each in `RARE_WORD_MATCHES` of the first `posts` posts. More posts have more words. */
 export const rareWords = (posts: number): string[] =>
   Array.from({ length: Math.floor(posts / BLOCK) * RARE_WORDS_OF_A_BLOCK }, (_, index) => rareWord(index));
 
@@ -75,7 +75,7 @@ const rareWordOf = (id: number): string =>
 
 const postTarget = (id: number) => ({ attachable_type: 'App\\Models\\Posts\\Post', attachable_id: id });
 
-/** What media and the copy at the post have in common. */
+/** Fields that media and the post's copy have in common. */
 const fileOf = (postId: number, index: number, created_at: Date) => {
   const id = FIRST_FILE_ID + postId * FILES_OF_A_POST + index;
   return { id, filename: `photo-${index}.webp`, mime_type: 'image/webp', size: 80_000 + id, created_at };
@@ -84,13 +84,13 @@ const fileOf = (postId: number, index: number, created_at: Date) => {
 const filesOf = (postId: number, created_at: Date) =>
   Array.from({ length: FILES_OF_A_POST }, (_, index) => fileOf(postId, index, created_at));
 
-/** Each attachment was one change. */
+/** The post's copy of its files. Each attachment was one change. */
 const mediaOf = (postId: number, written: Date): MediaCopy => ({
   version: FILES_OF_A_POST,
   files: filesOf(postId, written).map((file) => ({ ...file, created_at: formatTimestamp(file.created_at) })),
 });
 
-/** The same post for the same id, on the profile of one of the users. */
+/** A post on the profile of one of the users, always the same for the same id. */
 export const postOf = (id: number, userIds: readonly number[]): Post => {
   const written = new Date(Date.UTC(2026, 0, 1) + id * 1_000);
   const userId = userIds[id % userIds.length] ?? 0;
@@ -123,7 +123,7 @@ const countPosts = (store: Store, posts: readonly Post[]): Promise<void> =>
     }
   });
 
-/** As media stores the files of a post. */
+/** The files of a post as media stores them. */
 const toMediaDocuments = ({ id: postId, owner_user_id, created_at }: Post) =>
   filesOf(postId, created_at).map(({ id, ...file }) => ({
     _id: id,
@@ -139,7 +139,7 @@ const toMediaDocuments = ({ id: postId, owner_user_id, created_at }: Post) =>
 
 const toTexts = ({ id, title, content }: Post) => toTextDocuments(id, documentGrams([title, content]));
 
-/** The stand-in never ends an insert with some 300,000 index entries, and a text has hundreds. */
+/** The MongoDB stand-in never completes an insert with some 300,000 index entries, and a text has hundreds. */
 const TEXTS_BATCH = 50;
 
 const chunks = <Item>(items: readonly Item[], size: number): Item[][] =>
@@ -153,7 +153,7 @@ const toAttachmentGuard = ({ id, media }: Post) => ({
   passed: media.version,
 });
 
-/** Posts are on the profiles of the users. The files have rows only, no bytes: lists do not read them. */
+/** Writes posts on the profiles of these users. The files have rows but no bytes, because lists do not read bytes. */
 export const openPostSeeder = async (userIds: readonly number[]): Promise<PostSeeder> => {
   const connection = await openDatabase(databaseOf('content'));
   const mediaDatabase = await openDatabase(databaseOf('media'));
@@ -171,7 +171,7 @@ export const openPostSeeder = async (userIds: readonly number[]): Promise<PostSe
         .sort({ _id: -1 })
         .limit(1)
         .toArray();
-      // One writer: two of them conflict in the index of the grams, and take longer.
+      // There is one writer, because two would conflict in the index of the grams and take longer.
       for (const ids of batches((last?._id ?? 0) + 1, newest + 1)) {
         const batch = ids.map((id) => postOf(id, userIds));
         await insertAll(

@@ -1,10 +1,10 @@
-/** Rows in bulk, in batches that the memory of the benchmark holds. */
+/** Inserts rows in bulk, in batches that fit into the benchmark's memory. */
 import { connectMongo } from '@fitness/shared/mongo/connect.ts';
 import { connectStack } from '../scripts/lib/stack-client.mjs';
 
 export type Database = Awaited<ReturnType<typeof connectMongo>>;
 
-/** Gets the number of documents of each batch that is written. */
+/** Called with the number of documents in each written batch. */
 export type OnWritten = (count: number) => void;
 
 const BATCH = 1_000;
@@ -17,7 +17,7 @@ export const databaseOf = (service: string): string =>
 export const openDatabase = (database: string): Promise<Database> =>
   connectMongo({ uri: product.describe().servers.MONGODB_URI, database });
 
-/** The numbers from `from` up to, without, `to`. */
+/** The numbers from `from` up to but excluding `to`, in batches. */
 export const batches = (from: number, to: number): number[][] => {
   const ids = Array.from({ length: Math.max(0, to - from) }, (_, index) => from + index);
   return Array.from({ length: Math.ceil(ids.length / BATCH) }, (_, index) =>

@@ -1,21 +1,21 @@
 #!/bin/sh
-# Replaces the containers of docker-compose.yml by those of a new image that was pulled or built. It takes the options of
-# docker compose, such as --env-file. `docker compose up` would replace all of them at once, and nothing would answer until the last one
-# has started. Here a process loses its container when a second one is healthy. Only a gateway that owns a port of the machine
-# (without deploy/compose.tls.yaml) is replaced as `up` does it. The script may be interrupted and repeated at any time.
+# Replaces the containers of docker-compose.yml with those of a new image that was pulled or built. The script accepts options of
+# docker compose, such as --env-file. `docker compose up` would replace all containers at once, and nothing would respond until the last one
+# has started. This script removes a container only when a second one is healthy. The exception is a gateway that owns a port of the machine
+# (without deploy/compose.tls.yaml), which is replaced as `up` does it. The script may be interrupted and repeated at any time.
 set -eu
 services='identity wallet gyms content media store-billing'
 
-# Lists are not quoted. Functions get the options of docker compose.
+# Lists are deliberately not quoted. Functions get the options of docker compose.
 undo() {
   trap '' HUP INT TERM
-  # A lost connection must not end `docker rm` at its first line.
+  # A lost connection must not end `docker rm` after its first line.
   new=$(docker compose "$@" ps --quiet $names | grep -vxF "$former") && docker rm --force $new >/dev/null
   echo "The former containers stay: $names. If one of them is not healthy, remove it (docker rm --force) and repeat." >&2
 }
 
 replace() {
-  # What a killed run has stopped: `up` would start it again instead of a new one.
+  # Remove containers that a killed run has stopped. Otherwise `up` would restart them instead of creating new ones.
   docker compose "$@" rm --force $names
   former=$(docker compose "$@" ps --quiet $names)
   trap 'undo "$@"' EXIT
@@ -38,7 +38,7 @@ for job in credentials keys mongodb-users rabbitmq-definitions; do
 done
 
 names=$services
-# Within this time every process sends requests to the new ones, too (docs/adr/0104).
+# After this time every process also sends requests to the new containers (docs/adr/0104).
 seconds=30
 replace "$@"
 

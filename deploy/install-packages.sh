@@ -1,7 +1,7 @@
 #!/bin/sh
-# Installs the packages of some workspaces for an image, as npm ci does with the same arguments, without what nothing there loads:
-# the TypeScript compiler, which npm keeps as an optional peer of i18next, and types, sources and maps, because Node runs no
-# TypeScript of a package.
+# Installs the packages of some workspaces for an image, as npm ci does with the same arguments. It omits unused files:
+# the TypeScript compiler, which npm keeps as an optional peer of i18next, and types, sources and maps, because Node does not
+# run TypeScript in packages.
 set -eu
 npm ci --omit=dev --no-audit --no-fund "$@"
 rm -r node_modules/typescript node_modules/@typescript

@@ -1,6 +1,6 @@
 /**
- * `npm run api:release`: keeps the document of the API of this version, as docs/api/openapi-<version>.json, until CHANGELOG.md
- * dates it. A test compares every later document with the newest of them.
+ * `npm run api:release`: writes the API document of this version to docs/api/openapi-<version>.json until CHANGELOG.md
+ * dates the version. A test compares every later document with the newest of these files.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

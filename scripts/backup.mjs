@@ -1,6 +1,6 @@
 /**
- * `npm run backup -- <folder>`: copies all data of `npm start` on this machine, of one moment: databases, queues, files, keys and secrets.
- * A running product stands still for the copy, and goes on afterwards. Exit codes: 0 done, 1 failed, 64 wrong usage.
+ * `npm run backup -- <folder>`: copies all data of `npm start` on this machine: databases, queues, files, keys and secrets. All of
+ * it is from one moment: a running product pauses during the copy. Exit codes: 0 done, 1 failed, 64 wrong usage.
  */
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -33,7 +33,7 @@ async function backUp(target) {
     console.log(
       'Gateway, services, MongoDB, Redis and RabbitMQ stop for the copy. Requests are refused meanwhile.',
     );
-  // Before they stop: a chain only grows, so that the backup contains this head.
+  // Read before the product stops. A chain only grows, so the backup contains this head.
   const heads = isRunning ? await readHeads() : {};
   const stood = stopwatch();
   const copied = await whileStandingStill(recordFile, () => copyData(target, heads));

@@ -1,6 +1,6 @@
 /**
- * Checks the rules of .dependency-cruiser.cjs. The tool reports no violation when it cannot read
- * the files, so the number of modules is checked as well.
+ * Checks the rules of .dependency-cruiser.cjs. The tool reports no violation for files that it cannot read,
+ * so the number of modules is checked too.
  */
 import { existsSync, globSync } from 'node:fs';
 import { createRequire } from 'node:module';

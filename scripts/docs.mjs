@@ -1,6 +1,6 @@
 /**
- * `npm run docs` serves the documentation at DOCS_PORT (8070) of 127.0.0.1, and builds it again when a page is loaded after
- * a change; `npm run docs -- build` writes it to `dist/docs` of the data directory.
+ * `npm run docs` serves the documentation on DOCS_PORT (8070) of 127.0.0.1. When a page is loaded after a change, the site is
+ * rebuilt. `npm run docs -- build` writes the site to `dist/docs` in the data directory.
  */
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';

@@ -1,6 +1,6 @@
 /**
- * `npm run client`: makes the types of @fitness/client from the API document. With `--check` nothing is written; it fails when the
- * types are not what would be written.
+ * `npm run client`: generates the types of @fitness/client from the API document. With `--check` it writes nothing, and fails if
+ * the generated files are out of date.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -22,9 +22,9 @@ function typesOf(document) {
   try {
     const [source, target] = [join(directory, 'openapi.json'), join(directory, 'schema.ts')];
     writeFileSync(source, JSON.stringify(document));
-    // A field with a default may still be left out of a request.
+    // A request may omit a field with a default.
     const args = [source, '--output', target, '--default-non-nullable=false'];
-    // It needs TypeScript 5, which is installed for this package alone.
+    // The tool needs TypeScript 5, which is installed for this package alone.
     execFileSync(join(root, 'packages/client/node_modules/.bin/openapi-typescript'), args, {
       stdio: ['ignore', 'ignore', 'inherit'],
     });
@@ -41,7 +41,7 @@ function idempotentOf(document) {
       .filter(([, operation]) => takesIdempotencyKey(operation))
       .map(([method]) => `${method.toUpperCase()} ${path}`),
   );
-  return `/** The operations that take an \`Idempotency-Key\`. */
+  return `/** The operations that accept an \`Idempotency-Key\`. */
 export const IDEMPOTENT: ReadonlySet<string> = new Set(${JSON.stringify(names.sort(), null, 2)});
 `;
 }
@@ -49,7 +49,7 @@ export const IDEMPOTENT: ReadonlySet<string> = new Set(${JSON.stringify(names.so
 /** @returns {string} TypeScript */
 function errorCodesOf() {
   const codes = new Set(ERROR_CATALOGUE.flatMap(({ code }) => (code === null ? [] : [code])));
-  return `/** Every \`code\` of an error of this release. */
+  return `/** Every error \`code\` of this release. */
 export type KnownErrorCode =
 ${[...codes]
   .sort()
@@ -60,13 +60,13 @@ ${[...codes]
 
 /** @param {ApiDocument} document @returns {string} TypeScript */
 function methodsOf(document) {
-  return `/** Methods by namespace and name: the HTTP method, the path, and what the method takes after the id of the path. */
+  return `/** Methods by namespace and name: the HTTP method, the path, and the input after the path's id. */
 export const METHODS = ${JSON.stringify(clientMethods(document), null, 2)} as const;
 `;
 }
 
 const document = await loadApiDocument();
-const wanted = Object.entries({
+const files = Object.entries({
   'schema.ts': typesOf(document),
   'idempotent.ts': idempotentOf(document),
   'error-codes.ts': errorCodesOf(),
@@ -74,7 +74,7 @@ const wanted = Object.entries({
 });
 
 if (process.argv.includes('--check')) {
-  const stale = wanted.filter(([name, text]) => readFileSync(join(TYPES, name), 'utf8') !== text);
+  const stale = files.filter(([name, text]) => readFileSync(join(TYPES, name), 'utf8') !== text);
   if (stale.length > 0) {
     console.error(
       `These files are not up to date. Run npm run client: ${stale.map(([name]) => name).join(', ')}`,
@@ -82,6 +82,6 @@ if (process.argv.includes('--check')) {
     process.exit(1);
   }
 } else {
-  for (const [name, text] of wanted) writeFileSync(join(TYPES, name), text);
-  console.log(`Wrote ${wanted.length} files to packages/client/src/generated.`);
+  for (const [name, text] of files) writeFileSync(join(TYPES, name), text);
+  console.log(`Wrote ${files.length} files to packages/client/src/generated.`);
 }

@@ -1,6 +1,6 @@
 /**
- * `npm run proto`: TypeScript types of everything in proto/, into proto/gen. With `--check` nothing is written;
- * it fails when proto/gen is not what would be written.
+ * `npm run proto`: generates TypeScript types for everything in proto/ into proto/gen. With `--check` it writes nothing,
+ * and fails if proto/gen is out of date.
  */
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
@@ -24,7 +24,7 @@ function filesIn(directory, extension) {
 function generate(outDirectory) {
   const files = filesIn(protoDirectory, '.proto');
   if (files.length === 0) throw new Error(`There is no .proto file in ${relative(root, protoDirectory)}.`);
-  // The options must be those with which the files are loaded at run time (packages/shared/src/grpc/load.ts).
+  // These options must match the ones that load the files at run time (packages/shared/src/grpc/load.ts).
   const options = ['--keepCase', '--longs=Number', '--enums=String', '--defaults', '--oneofs'];
   execFileSync(
     join(root, 'node_modules/.bin/proto-loader-gen-types'),
@@ -38,7 +38,7 @@ function generate(outDirectory) {
   );
 }
 
-/** @returns {string[]} what differs between proto/gen and what it should be */
+/** @returns {string[]} the files of proto/gen that are out of date */
 function differences() {
   const fresh = mkdtempSync(join(tmpdir(), 'fitness-proto-'));
   try {

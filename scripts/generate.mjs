@@ -1,11 +1,11 @@
 /**
- * `npm run generate`: writes every file that is made from the sources: the types of protocol buffers, the tables of documents, the
- * variables of deployments, the error codes, the types of @fitness/client, and the API document of an unreleased version.
+ * `npm run generate`: writes every generated file: protocol buffer types, tables in documents, and the variables of deployments. It also
+ * writes the error codes, the types of @fitness/client, and the API document of an unreleased version.
  */
 import { spawnSync } from 'node:child_process';
 import { root } from './lib/paths.mjs';
 
-/** These tests compare a file with the sources, and write it with UPDATE_DOCS=1. */
+/** Tests that compare a file with the sources. With UPDATE_DOCS=1 they write the file instead. */
 const writingTests = [
   'environment',
   'alerts',

@@ -1,6 +1,6 @@
 /**
- * `npm run logs`: the logs of the processes of `npm start`, readable; `npm run logs -- wallet` of those named, with all their
- * replicas, servers included. It ends when the product does.
+ * `npm run logs`: shows the logs of `npm start` in readable form. `npm run logs -- wallet` shows those of the named processes with all their
+ * replicas; servers can be named too. The command ends when the product does.
  */
 import { existsSync, readdirSync } from 'node:fs';
 import { basename, join } from 'node:path';
@@ -17,8 +17,8 @@ const present = existsSync(directory)
       .map((file) => basename(file, '.log'))
   : [];
 const named = process.argv.slice(2);
-const wanted = named.length > 0 ? named : processes.map(({ name }) => name);
-const names = wanted.flatMap((name) => present.filter((each) => each === name || programOf(each) === name));
+const selected = named.length > 0 ? named : processes.map(({ name }) => name);
+const names = selected.flatMap((name) => present.filter((each) => each === name || programOf(each) === name));
 const unknown = named.find((name) => !present.includes(name));
 
 if (present.length === 0 || (named.length === 0 && names.length === 0)) {

@@ -1,6 +1,6 @@
 /**
- * `npm run client:pack`: builds packages/client as a package that can be installed elsewhere, and packs it into .data. Inside of the
- * repository its sources are imported as they are.
+ * `npm run client:pack`: builds packages/client as a package to install elsewhere, and packs it into .data. Inside this
+ * repository its sources are imported directly.
  */
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

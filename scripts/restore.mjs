@@ -1,7 +1,7 @@
 /**
- * `npm run restore -- <backup> --operator <name> [--overwrite] [--without-journal]`: brings the data of `npm start` on this machine
- * back to a backup. It verifies the checksums. Before a service runs, it ends every credential of the backup, repeats the erasures in
- * the journal, and gives pending deletions their grace period again. It then verifies the ledger and the audit logs, all without the
+ * `npm run restore -- <backup> --operator <name> [--overwrite] [--without-journal]`: restores the data of `npm start` on this machine
+ * from a backup. It verifies the checksums. Before a service runs, it ends every credential of the backup, repeats the erasures in
+ * the journal, and restarts the grace period of pending deletions. It then verifies the ledger and the audit logs, all without the
  * gateway. Exit codes: 0 done, 1 failed, 64 wrong usage.
  */
 import { existsSync, readFileSync, rmSync } from 'node:fs';
@@ -45,9 +45,9 @@ const supervisor = createSupervisor({ recordFile });
 process.once('exit', () => supervisor.killAll());
 onEndSignal(() => void supervisor.stopAll().then(() => process.exit(130)));
 
-/** @typedef {{ backup: string, operator: string, overwrite: boolean, withoutJournal: boolean }} Wanted */
+/** @typedef {{ backup: string, operator: string, overwrite: boolean, withoutJournal: boolean }} RestoreOptions */
 
-/** @returns {Wanted | undefined} */
+/** @returns {RestoreOptions | undefined} */
 function readArguments() {
   try {
     const { positionals, values } = parseArgs({
@@ -68,13 +68,13 @@ function readArguments() {
   }
 }
 
-/** @param {Wanted} wanted */
+/** @param {RestoreOptions} options */
 function assertAllowed({ overwrite, withoutJournal }) {
   assertOwnData('npm run restore');
   const running = runningSupervisor(recordFile);
-  if (running) throw new Failure('The product runs: end it first, by Ctrl-C in its terminal.');
+  if (running) throw new Failure('The product is running: end it first with Ctrl-C in its terminal.');
   if (ownData().length > 0 && !overwrite)
-    throw new Failure(`${dataDirectory} has data: --overwrite replaces it by that of the backup.`);
+    throw new Failure(`${dataDirectory} has data: --overwrite replaces it with the backup.`);
   if (!existsSync(journals()) && !withoutJournal)
     throw new Failure(
       `There is no journal at ${journals()}: accounts that were erased since the backup would come back, and what was paid since would be lost. Put it there, or pass --without-journal when there was none.`,
@@ -84,7 +84,7 @@ function assertAllowed({ overwrite, withoutJournal }) {
 }
 
 /**
- * Runs a command of operators and prints what it says.
+ * Runs an operator command and prints its output.
  * @param {string} name
  * @param {string} script
  * @param {string[]} args
@@ -110,8 +110,8 @@ const settled = 'packages/shared/src/runtime/settled-events-cli.ts';
 const STOPS = 3;
 
 /**
- * Stops the services when no event waits. A consumer may have had one in its hands, which no queue counts, and jobs may publish until
- * they stop: then the services run once more.
+ * Stops the services when no event is waiting. A consumer may still hold an event that no queue counts, and jobs may publish until
+ * they stop. In that case the services run once more.
  * @param {NodeJS.ProcessEnv} env
  */
 async function stopSettled(env) {
@@ -128,10 +128,10 @@ async function stopSettled(env) {
   }
 }
 
-/** MongoDB, Redis and RabbitMQ, and what the processes need to know of them. */
+/** Starts MongoDB, Redis and RabbitMQ, and returns what processes need to reach them. */
 async function startAllServers() {
-  const wanted = processes.filter(({ name }) => name !== 'sandbox' || process.env.SANDBOX !== '0');
-  const ports = usualPorts(wanted);
+  const selected = processes.filter(({ name }) => name !== 'sandbox' || process.env.SANDBOX !== '0');
+  const ports = usualPorts(selected);
   const serverPorts = usualServerPorts();
   await endLeftovers(recordFile);
   await assertFree([...portNeeds(ports), ...serverPortNeeds(serverPorts)]);
@@ -155,7 +155,7 @@ async function startAllServers() {
   return { servers, ports, environment };
 }
 
-/** No request comes in. @param {Omit<import('./lib/start-process.mjs').ProcessContext, 'supervisor' | 'logDirectory'>} context */
+/** Starts the services without the gateway, so no requests come in. @param {Omit<import('./lib/start-process.mjs').ProcessContext, 'supervisor' | 'logDirectory'>} context */
 async function startServices(context) {
   const inside = processes.filter(({ name }) => name !== 'sandbox' && name !== 'gateway');
   const running = inside.map((part) => startProcess(part, { ...context, supervisor, logDirectory }));
@@ -163,7 +163,7 @@ async function startServices(context) {
   await Promise.all(running.map(({ ready }) => ready));
 }
 
-/** @param {Wanted} wanted @param {import('./lib/backup.mjs').Manifest} manifest */
+/** @param {RestoreOptions} options @param {import('./lib/backup.mjs').Manifest} manifest */
 async function makeSafe({ operator }, { heads }) {
   const { servers, ports, environment } = await startAllServers();
   const environmentOf = (/** @type {string} */ name) => {
@@ -171,7 +171,7 @@ async function makeSafe({ operator }, { heads }) {
     return part ? { ...environment, ...ownEnvironment(part, ports, environment) } : environment;
   };
   const ofOperator = { ...process.env, ...servers.environment };
-  // Before the services run: their jobs would erase at once what is due in the backup.
+  // This must precede the services, whose jobs would immediately erase accounts that are due in the backup.
   await command('upgrade-identity', 'services/identity/src/main.ts', ['upgrade'], {
     ...environmentOf('identity'),
     LOG_LEVEL: 'warn',
@@ -208,14 +208,14 @@ async function makeSafe({ operator }, { heads }) {
   await servers.remove();
 }
 
-/** @param {Wanted} wanted */
-async function restore(wanted) {
+/** @param {RestoreOptions} options */
+async function restore(options) {
   const elapsed = stopwatch();
-  assertAllowed(wanted);
-  const manifest = await verifyBackup(wanted.backup);
-  log(`${wanted.backup} is complete: ${Object.keys(manifest.files).length} files have their checksums.`);
-  await placeData(wanted.backup);
-  await makeSafe(wanted, manifest);
+  assertAllowed(options);
+  const manifest = await verifyBackup(options.backup);
+  log(`${options.backup} is complete: ${Object.keys(manifest.files).length} files have their checksums.`);
+  await placeData(options.backup);
+  await makeSafe(options, manifest);
   await removeReplaced();
   rmSync(unfinishedRestore);
   log(
@@ -223,13 +223,13 @@ async function restore(wanted) {
   );
 }
 
-const wanted = readArguments();
-if (wanted === undefined) {
+const options = readArguments();
+if (options === undefined) {
   console.error('usage: npm run restore -- <backup> --operator <name> [--overwrite] [--without-journal]');
   process.exit(64);
 }
 try {
-  await restore(wanted);
+  await restore(options);
   process.exit(0);
 } catch (error) {
   console.error(explain('npm run restore', error));

@@ -1,6 +1,6 @@
 /**
- * `node scripts/run.mjs <script or program> [arguments]`: runs it by the project's own Node. The packages are installed before,
- * when they are not, so that each command of package.json works in a fresh clone. Plain JavaScript without packages.
+ * `node scripts/run.mjs <script or program> [arguments]`: runs it with the project's own Node. Missing packages are installed first,
+ * so every command in package.json works in a fresh clone. This file is plain JavaScript without packages.
  */
 import { runInProject } from './lib/project-node.mjs';
 

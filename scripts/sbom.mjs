@@ -1,13 +1,13 @@
 /**
- * `npm run sbom`: the bill of materials (CycloneDX) of the packages in the lock file, as npm writes it. `npm run sbom -- <image>`: that of
- * an image: the packages, Node.js and the packages of Debian that are in it.
+ * `npm run sbom`: prints the bill of materials (CycloneDX) of the packages in the lock file, as npm writes it. `npm run sbom -- <image>`
+ * prints that of an image: its npm packages, Node.js and Debian packages.
  */
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from './lib/paths.mjs';
 
-/** Runs in the image, which has Node and dpkg. */
+/** This script runs in the image, which has Node and dpkg. */
 const LIST = `
 const { execFileSync } = require('node:child_process');
 const { readFileSync, readdirSync } = require('node:fs');

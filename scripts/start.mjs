@@ -1,9 +1,9 @@
 /**
- * `npm start`: the whole product on this machine, with demo data.
- * `npm start -- --replicas 2`: two of each service and of the gateway.
- * `npm run dev -- wallet`: the same, but this process restarts on a change, has an inspector, and its log is shown; all of them
- * without a name.
- * Plain JavaScript without packages, because it installs them.
+ * `npm start`: runs the whole product on this machine, with demo data.
+ * `npm start -- --replicas 2`: two replicas of the gateway and each service.
+ * `npm run dev -- wallet`: the same, but this process restarts on changes and has an inspector, and its log is shown. Without a
+ * name, all processes do.
+ * Plain JavaScript without packages, because this script installs them.
  */
 import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -46,8 +46,8 @@ const SERVERS = ['MongoDB', 'Redis', 'RabbitMQ'];
 const BALANCER = 'HAProxy';
 const { isDev, named, replicas } = readOptions();
 const command = isDev ? 'npm run dev' : 'npm start';
-const wanted = processes.filter(({ name }) => name !== 'sandbox' || process.env.SANDBOX !== '0');
-const usual = usualPorts(wanted);
+const selected = processes.filter(({ name }) => name !== 'sandbox' || process.env.SANDBOX !== '0');
+const usual = usualPorts(selected);
 const serverPorts = usualServerPorts();
 const publicPort = usual.get('gateway')?.http ?? 0;
 const publicUrl = `http://127.0.0.1:${publicPort}`;
@@ -62,7 +62,7 @@ const restart = createRestarts({ log, giveUp: (why) => void end(1, new Failure(w
 const supervisor = createSupervisor({
   recordFile,
   url: publicUrl,
-  // A part that ends before everything was up once would do so again.
+  // A part that ends before everything was ready once would do so again.
   onUnexpectedExit: (child) => void (isUp ? restart(child) : end(1, new Failure(describeEnd(child)))),
 });
 
@@ -90,7 +90,7 @@ function readOptions() {
 
 /** @typedef {Awaited<ReturnType<typeof replicate>>} Product */
 
-/** The processes that are developed, with the ports of their inspectors. @param {Product} product */
+/** The inspector ports of the processes under development. @param {Product} product */
 function chosenInspectors({ ports }) {
   if (!isDev) return new Map();
   const unknown = named.find((name) => !ports.has(name));
@@ -105,12 +105,12 @@ async function preparePorts(inspectors) {
   const running = runningSupervisor(recordFile);
   if (running) {
     throw new Failure(
-      `The product runs already: ${running.url}. Ctrl-C in its terminal or \`kill ${running.pid}\` ends it.`,
+      `The product is already running: ${running.url}. Ctrl-C in its terminal or \`kill ${running.pid}\` ends it.`,
     );
   }
   if (existsSync(unfinishedRestore))
     throw new Failure(
-      'A restore has not ended, so that erased accounts and revoked tokens may be in the data: `npm run restore` again, with --overwrite.',
+      'A restore was not completed, so the data may contain erased accounts and revoked tokens: run `npm run restore` again, with --overwrite.',
     );
   const ended = await endLeftovers(recordFile);
   if (ended.length > 0)
@@ -122,7 +122,7 @@ async function preparePorts(inspectors) {
 async function main() {
   const elapsed = stopwatch();
   const reserved = Object.values(serverPorts);
-  const product = await replicate(wanted, usual, { count: replicas, reserved });
+  const product = await replicate(selected, usual, { count: replicas, reserved });
   const inspectors = chosenInspectors(product);
   await preparePorts(inspectors);
   mkdirSync(logDirectory, { recursive: true });
@@ -169,14 +169,14 @@ async function main() {
   );
 }
 
-/** What is said of each gateway. @param {Product} product */
+/** The operations address of each gateway. @param {Product} product */
 function operationsUrls({ ports }) {
   const gateways = [...ports].filter(([name]) => programOf(name) === 'gateway');
   return gateways.map(([, { operations }]) => `http://127.0.0.1:${operations}`);
 }
 
 /**
- * The servers, then all processes.
+ * Starts the servers, then all processes.
  * @param {Product} product
  * @param {Map<string, number>} inspectors
  * @param {(name: string, took: string, remark: string) => void} onReady
@@ -211,7 +211,7 @@ async function startAll(product, inspectors, onReady) {
     const started = startProcess(part, { supervisor, logDirectory, ports, environment }, { inspectorPort });
     writeEnvironment(part.name, started.environment);
     const took = await started.ready;
-    // Until the balancer knows this gateway, the product depends on the other one.
+    // Until the balancer knows this gateway, all requests depend on the other one.
     if (part.tier === 'gateway') await balancer?.untilReady(part.name);
     onReady(part.name, took, started.url);
   };

@@ -1,12 +1,12 @@
 /**
- * `npm test`: unit tests, checks, then tests against real servers and at the same time tests of the whole product.
+ * `npm test`: runs unit tests and checks, then tests against real servers and of the whole product in parallel.
  *
  *   npm test                                    everything but the long tests
  *   npm test -- --only unit                     one or more of: unit, typecheck, lint, service, architecture, e2e, long,
  *                                               compose
  *   npm test -- --only service,e2e wallet -t x  further arguments go to jest
  *   npm run test:long                           the long tests (docs/testing.md)
- *   npm run test:replicas                       the end-to-end tests on two of each service and of the gateway
+ *   npm run test:replicas                       the end-to-end tests on two replicas of each process
  *   npm run test:compose                        docker-compose.yml
  */
 import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
@@ -34,7 +34,7 @@ import { stopwatch, within } from './lib/time.mjs';
 
 const usualKinds = ['unit', 'typecheck', 'lint', 'service', 'architecture', 'e2e'];
 const kinds = [...usualKinds, 'long', 'servers', 'compose', 'replicas'];
-/** What depends on the broker and on Redis: `servers` runs it on the newest ones. */
+/** Tests that depend on the broker and on Redis. The kind `servers` runs them on the newest releases. */
 const onServers = {
   ofServices: [
     'packages/shared/test/(messaging|runtime)/',
@@ -51,7 +51,7 @@ const onServers = {
 const startedAt = Date.now();
 const logDirectory = join(dataDirectory, 'test-logs');
 const log = (/** @type {string} */ line) => console.log(line);
-/** The option that runs any kind of test on them. */
+/** The option that runs tests of any kind on the newest servers. */
 const newestServers = '--newest-servers';
 const summary = createSummary();
 const supervisor = createSupervisor({
@@ -60,7 +60,7 @@ const supervisor = createSupervisor({
 });
 /** @type {string | undefined} */
 let temporary;
-/** @type {(() => Promise<void>)[]} each ends servers that are no child processes of the supervisor */
+/** @type {(() => Promise<void>)[]} cleanups for servers that are not child processes of the supervisor */
 const removals = [];
 /** @type {Promise<never> | undefined} */
 let ending;
@@ -95,7 +95,7 @@ function parse(args) {
   );
   if (unknown !== undefined)
     throw new Failure(`--only takes a list with commas of ${kinds.join(', ')}; not "${unknown}".`);
-  // A selection of tests excludes the checks.
+  // A selection of test files excludes the checks.
   const usual = usualKinds.filter(
     (kind) => forJest.length === 0 || (kind !== 'typecheck' && kind !== 'lint'),
   );
@@ -103,12 +103,12 @@ function parse(args) {
   return { selected: new Set(only.length > 0 ? only : usual), forJest, isNewest };
 }
 
-/** The type checkers are Go programs: with fewer garbage collections than by default (100) they take a fifth less CPU time. */
+/** The type checkers are Go programs. With fewer garbage collections than the default (100), they take a fifth less CPU time. */
 const goCollections = '400';
 /** The keys of all processes, for tests that start some of them. */
 const keysDirectory = () => join(/** @type {string} */ (temporary), 'keys');
 
-/** As many at a time as there are processors. @param {Set<string>} selected */
+/** Runs as many checks at a time as there are processors. @param {Set<string>} selected */
 async function runChecks(selected) {
   const waiting = checks.filter(({ group }) => selected.has(group));
   const runAll = async () => {
@@ -143,10 +143,10 @@ async function runJest(projects, args, environment, directory) {
     command: nodeBinary,
     args: [
       ...jestFlags,
-      // Test files of one worker leave much garbage: fewer collections take a tenth less CPU time.
+      // Test files of one worker leave much garbage. Fewer collections take a tenth less CPU time.
       ...['--min-semi-space-size=64', '--max-semi-space-size=128'],
       join(root, 'node_modules/jest/bin/jest.js'),
-      // The first two options take all values up to the next one.
+      // These first two options take all values up to the next option.
       ...['--selectProjects', ...projects],
       ...['--reporters=<rootDir>/scripts/lib/jest/reporter.mjs', '--passWithNoTests'],
       ...args,
@@ -159,7 +159,7 @@ async function runJest(projects, args, environment, directory) {
       TEST_KEYS_DIRECTORY: keysDirectory(),
       TEST_RESULTS: resultFile,
       TEST_STARTED_AT: String(startedAt),
-      // Databases in the temporary directory are deleted with it.
+      // Databases in the temporary directory are deleted with the directory.
       ...(process.env.MONGODB_URI ? {} : { TEST_KEEP_DATABASES: '1' }),
     },
   });
@@ -168,7 +168,7 @@ async function runJest(projects, args, environment, directory) {
   if (supervisor.closing) throw new Stopped();
   const result = existsSync(resultFile) ? JSON.parse(readFileSync(resultFile, 'utf8')) : undefined;
   if (result) summary.add(result);
-  // Jest may fail for a reason other than a test.
+  // Jest may have failed for a reason other than a test.
   if (child.ended !== 'exit code 0' && !(result?.failed > 0)) summary.count(false);
 }
 
@@ -259,16 +259,16 @@ async function main() {
     ofServices.length + ofProduct.length > 0
       ? startTestServers({ supervisor, directory, removals, logDirectory, log }, { withS3 })
       : undefined;
-  // End-to-end tests stop servers, so that they have their own when others run at the same time. These start after the first
-  // ones: two would install the same program at once.
+  // End-to-end tests stop servers, so they get their own ones if others run at the same time. Theirs start after the
+  // others: two starts would install the same program at once.
   const startingForProduct =
     ofServices.length > 0 && ofProduct.length > 0
       ? starting?.then(() => startOthers({ isRestricted: isServers && !hasGivenServers() }))
       : starting;
-  // Rejections are reported when they are awaited, after the work that needs no server.
+  // Rejections are reported when the promises are awaited, after the work that needs no server.
   starting?.catch(() => {});
   startingForProduct?.catch(() => {});
-  // Tests often wait for servers, so there is one worker more than processors.
+  // Tests often wait for servers, so there is one more worker than processors.
   const workers = ['--maxWorkers', String(availableParallelism() + 1)];
   const runProjects = async (
     /** @type {string[]} */ projects,
@@ -312,7 +312,7 @@ function assertNewest({ redis, rabbitmq }) {
   }
 }
 
-/** Their users are those of somebody else. */
+/** Whether the caller chose servers. Their users are outside of our control. */
 const hasGivenServers = () =>
   ['MONGODB_URI', 'REDIS_URL', 'AMQP_URL'].some((variable) => process.env[variable]);
 

@@ -1,7 +1,7 @@
 /**
- * `npm run upgrade` creates the indexes and upgrades the stored data of every service, as its start does. `npm run upgrade -- wallet`
- * does so for the named services alone. It may run beside the services of this release and of the one before. Its exit code is that of
- * the first failure.
+ * `npm run upgrade` creates the indexes and upgrades the stored data of every service, as each start does. `npm run upgrade -- wallet`
+ * does so for the named services only. It may run while services of this or the previous release are running. Its exit code is that
+ * of the first failure.
  */
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** Fastify with nothing but an answer, and `@fastify/http-proxy` with JWT check and rate limit in front of it. */
+/** A Fastify that only sends one response, and `@fastify/http-proxy` in front of it with JWT check and rate limit. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { spawnPeer } from './spawn.ts';
 
 export interface FastifyPeers {
-  /** Serves the answer below any path, and at `/serialized` from an object. */
+  /** Serves the response at any path, and serializes it from an object at `/serialized`. */
   page: { origin: string; pid: number | undefined };
   proxy: { origin: string; pid: number | undefined; token: string };
   stop(): void;
@@ -14,7 +14,7 @@ export interface FastifyPeers {
 
 const MAIN = fileURLToPath(new URL('./fastify/main.ts', import.meta.url));
 
-/** `answer`: JSON. */
+/** `answer` is JSON. */
 export const startFastifyPeers = async (answer: string): Promise<FastifyPeers> => {
   const directory = mkdtempSync(join(tmpdir(), 'fitness-page-'));
   const file = join(directory, 'answer.json');

@@ -4,7 +4,7 @@ import { dataDirectory, findExecutable } from '../../scripts/lib/paths.mjs';
 import { aptInstall, canInstall } from '../../scripts/lib/servers/apt.mjs';
 import { runTool } from '../../scripts/lib/supervisor.mjs';
 
-/** What the benchmarks compare the product with; no package of the product. */
+/** Packages that the benchmarks compare the product with. The product itself uses none of them. */
 const packages = {
   fastify: '5.12.8',
   '@fastify/http-proxy': '11.6.3',
@@ -18,8 +18,8 @@ const pocketBase = 'github.com/pocketbase/pocketbase/examples/base@v0.36.8';
 const directory = join(dataDirectory, 'bench-peers');
 
 /**
- * Installs, once, the tool that makes the load and, where they are wanted, the peers. The variables of what is missing are
- * absent, and `BENCH_SKIPPED` has a sentence for each.
+ * Installs the load generator and, if requested, the peers; each only once. Variables of missing programs are
+ * absent, and `BENCH_SKIPPED` has a message for each.
  * @param {import('../../scripts/lib/supervisor.mjs').Supervisor} supervisor
  * @param {{ withPeers: boolean, logDirectory: string, log: (line: string) => void }} options
  * @returns {Promise<NodeJS.ProcessEnv>}
@@ -47,8 +47,8 @@ export async function preparePeers(supervisor, { withPeers, logDirectory, log })
 
 /** @param {Context} context */
 async function ensureWrk({ supervisor, logDirectory, skipped }) {
-  const found = findExecutable('wrk');
-  if (found) return found;
+  const existing = findExecutable('wrk');
+  if (existing) return existing;
   const installed = canInstall() && (await aptInstall(supervisor, ['wrk'], logDirectory));
   if (!installed) skipped.push('Without wrk, which apt-get cannot install here, no request is measured.');
   return findExecutable('wrk');

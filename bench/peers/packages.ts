@@ -1,4 +1,4 @@
-/** The packages that are installed for the benchmarks alone. */
+/** Loads packages that are installed only for the benchmarks. */
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { PEER_PACKAGES } from '../config.ts';

@@ -1,4 +1,4 @@
-/** The peers that `install.mjs` has installed. */
+/** The peers installed by `install.mjs`. */
 import { PEER_PACKAGES, POCKETBASE, SKIPPED_PEERS } from '../config.ts';
 import { type FastifyPeers, startFastifyPeers } from './fastify.ts';
 import { type PocketBase, startPocketBase } from './pocketbase.ts';
@@ -6,18 +6,18 @@ import { type PocketBase, startPocketBase } from './pocketbase.ts';
 export interface Peers {
   fastify: FastifyPeers | undefined;
   pocketBase: PocketBase | undefined;
-  /** Of npm, among them medici. */
+  /** Whether the npm packages, including medici, are installed. */
   hasPackages: boolean;
-  /** One sentence for each that is missing. */
+  /** One message for each missing peer. */
   skipped: string[];
   stop: () => void;
 }
 
 export interface PeerData {
-  /** What the page of the proxy answers. */
+  /** The response body of the proxied page. */
   answer: string;
   posts: number;
-  /** Their authors. */
+  /** Authors of the posts. */
   userIds: readonly number[];
 }
 

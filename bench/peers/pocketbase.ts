@@ -1,4 +1,4 @@
-/** PocketBase with the same posts, each with two files in a field of files. */
+/** PocketBase with the same posts, each with two files in a file field. */
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -13,7 +13,7 @@ import { spawnPeer } from './spawn.ts';
 
 export interface PocketBase {
   origin: string;
-  /** Of an ordinary user. */
+  /** Token of an ordinary user. */
   token: string;
   stop(): void;
 }
@@ -22,7 +22,7 @@ const SUPERUSER = 'root@example.com';
 const READER = 'reader@example.com';
 const PASSWORD = 'benchmark-password-1';
 
-/** The indexes that its queries need: `is_draft` is in the rule of the list, `created` is its order. */
+/** The index matches the queries: the list rule uses `is_draft`, and `created` is the order. */
 const POSTS = {
   name: 'posts',
   type: 'base',
@@ -75,7 +75,7 @@ const insertPosts = (file: string, count: number, userIds: readonly number[]): v
 export const startPocketBase = async (count: number, userIds: readonly number[]): Promise<PocketBase> => {
   const command = POCKETBASE ?? '';
   const directory = mkdtempSync(join(tmpdir(), 'fitness-pocketbase-'));
-  // Its migrations are read from and written to a folder beside the data.
+  // PocketBase reads and writes its migrations in a folder next to the data.
   const dataDirectory = join(directory, 'data');
   const data = ['--dir', dataDirectory];
   await promisify(execFile)(command, ['superuser', 'upsert', SUPERUSER, PASSWORD, ...data]);

@@ -1,11 +1,11 @@
-/** Starts a peer as a process of its own, which ends with this one. */
+/** Starts a peer as a child process that ends with this one. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 
 export interface Peer {
   child: ChildProcess;
-  /** Up to and with the first line for which `isReady` holds. */
+  /** Output up to and including the first line for which `isReady` holds. */
   output: string;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Debits of a thousand wallets over gRPC, and the same over MongoDB's own transactions: two inserts and one conditional
- * update, with no code of ours around them, and over medici, a library for double-entry books, in the same database.
+ * Debits a thousand wallets over gRPC. The first comparison uses bare MongoDB transactions: two inserts and one conditional
+ * update without any code of ours. The second uses medici, a library for double-entry books, in the same database.
  */
 import { randomUUID } from 'node:crypto';
 import { createGrpcClient } from '@fitness/shared/grpc/client.ts';
@@ -18,7 +18,7 @@ import type { Work } from '../race.ts';
 
 const WALLETS = 1_000;
 const GOAL = 0.6;
-/** More than all debits of a run take. */
+/** More than the total of all debits in a run. */
 const BALANCE = 1_000_000_000;
 const FIRST_USER_ID = 700_000_000;
 const DEBITS = 200 * SECONDS;
@@ -35,7 +35,7 @@ const openWallet = () => {
     definition: grpcDefinitions.wallet(),
     address: `127.0.0.1:${parts.wallet?.grpcPort}`,
     target: 'wallet',
-    // In the name of content, which sells from wallets.
+    // Calls are signed in the name of content, which sells from wallets.
     signer: openCallerSigner('content', parts.content?.environment as never, log),
     deadlineMs: 30_000,
   });
@@ -47,7 +47,7 @@ const openWallet = () => {
   return { book, close: () => client.close() };
 };
 
-/** What a debit cannot do without, by the same driver as the service's, without a model. */
+/** The minimum that a debit needs, with the same driver as the service but without a model. */
 const openTransactions = async (uri: string) => {
   const name = 'bench_wallet_limit';
   const connection = await connectMongo({ uri, database: name, maxPoolSize: 50 });
@@ -108,7 +108,7 @@ interface Mongoose {
   disconnect(): Promise<void>;
 }
 
-/** It keeps no balance that a debit could exceed, and computes one from the entries when it is asked. */
+/** Medici stores no balance that a debit could exceed. It computes a balance from the entries on request. */
 const openMedici = async (uri: string) => {
   const mongoose = requirePeer<Mongoose>('mongoose');
   const medici = requirePeer<Medici>('medici');
@@ -127,7 +127,7 @@ export interface Debits {
   close(): Promise<void>;
 }
 
-/** `withMedici`: whether it is installed. */
+/** `withMedici`: whether medici is installed. */
 export const debits = async (withMedici: boolean): Promise<Debits> => {
   const { MONGODB_URI } = connectStack().describe().servers;
   const wallet = openWallet();

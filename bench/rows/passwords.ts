@@ -1,8 +1,8 @@
 /**
- * Work that a password check bounds: log-ins beside argon2 alone, and phase 1 of delete-account, one call at a time, beside
- * one argon2 check and the slowest of the five blockers that apply to the account. Two further rows are
- * the least that each can take, by bare clients and without a line of identity's code: for phase 1 with a call through the gateway,
- * for a log-in without HTTP.
+ * Work that is bounded by a password check. Log-ins are compared with argon2 alone. Phase 1 of delete-account, one call at a time, is
+ * compared with one argon2 check plus the slowest of the account's five blockers. Two further rows show
+ * the minimum that each can take, with bare clients and no code of identity. For phase 1 that includes a call through the gateway;
+ * for a log-in it excludes HTTP.
  */
 import { randomUUID } from 'node:crypto';
 import { BLOCKERS } from '@fitness/contracts/blockers.ts';
@@ -24,12 +24,12 @@ import { WITHOUT_QUERY } from './reads.ts';
 const LOGIN_GOAL = 0.85;
 const DELETION_GOAL = 1.3;
 const AT_ONCE = 8;
-/** As identity hashes. */
+/** The same cost as identity's hashes. */
 const COST = { memoryCost: 19_456, timeCost: 2, parallelism: 1 };
 const BANK_ACCOUNT = 'IR820540102680020817909002';
-/** At most so many calls of one account in a minute are answered. */
+/** Limits per account: further calls within a minute are refused. */
 const [LOGINS_A_MINUTE, CODES_A_MINUTE] = [10, 5];
-/** Of one run. So many that the code is compiled after the warm-up, as in a process that has run for a while. */
+/** Calls in one run, enough for the code to be compiled after the warm-up, as in a long-running process. */
 const DELETIONS = 50;
 
 const run = async (
@@ -41,7 +41,7 @@ const run = async (
   seconds: (await timed(() => measure(count, atOnce, work))) / 1_000,
 });
 
-/** Accounts of which none exceeds its limit when `calls` of them in turn begin anew with each of so many runs within a minute. */
+/** The number of accounts that stay below their limit if `runs` runs of `calls` calls, spread over them, happen within a minute. */
 const accountsFor = (calls: number, runs: number, limit: number): number =>
   Math.ceil(calls / Math.max(1, Math.floor(limit / runs)));
 
@@ -56,7 +56,7 @@ const logins = async (runs: number): Promise<LogIns> => {
   const check = () => verify(digest, PASSWORD);
   await measure(AT_ONCE, AT_ONCE, check);
   const checkMs = (await timed(() => measure(AT_ONCE * 10, AT_ONCE, check))) / (AT_ONCE * 10);
-  /** No run of log-ins has more. */
+  /** An upper bound for the log-ins of a run. */
   const most = Math.ceil((SECONDS * 1_000) / checkMs);
   const accounts: Account[] = [];
   await measure(accountsFor(most, runs, LOGINS_A_MINUTE), AT_ONCE, async () =>
@@ -136,7 +136,7 @@ interface Blocker {
   close(): void;
 }
 
-/** In the name of identity, which evaluates the blockers. */
+/** Blocker clients in the name of identity, which evaluates blockers. */
 const openBlockers = (): Blocker[] => {
   const { parts } = connectStack().describe();
   const log = createLog({ service: 'bench', level: 'warn' });
@@ -229,12 +229,12 @@ const deletions = async (
 
 interface Passwords {
   works: Work[];
-  /** The least that each of `works` can take; identity has no part in it. */
+  /** The minimum that each of `works` can take, without identity. */
   least: Work[];
   close: () => Promise<void>;
 }
 
-/** `runs`: how many of each the accounts must suffice for, the warm-up included. */
+/** `runs`: number of runs, including the warm-up, that the accounts must be enough for. */
 export const passwords = async (runs = ROUNDS + 1, calls = DELETIONS): Promise<Passwords> => {
   const { phase1, leastOfPhase1, close } = await deletions(calls, runs);
   const logIns = await logins(runs);

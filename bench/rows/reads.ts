@@ -1,4 +1,4 @@
-/** Reads through the gateway: a route without a query, lists with files and total, searches, and what a client opens with. */
+/** Reads through the gateway: a route without a query, lists with files and total, searches, and a client's first requests. */
 import { GUEST } from '@fitness/shared/kernel/caller.ts';
 import { createLog } from '@fitness/shared/kernel/log.ts';
 import { openCallerSigner } from '@fitness/shared/process-identity/open-caller-signer.ts';
@@ -13,11 +13,11 @@ import type { Work } from '../race.ts';
 import { type Replica, startReplica } from '../replica.ts';
 import { COMMON_WORDS, draw, RARE_WORD_MATCHES, rareWords } from '../seed-posts.ts';
 
-/** No command of the database, no call of another service; a test of the costs of this service demands it. */
+/** A route without a database command or a call of another service, as a test of this service's costs verifies. */
 export const WITHOUT_QUERY = '/cities';
 const OWNER = 'gyms';
 const DEPTHS = 200;
-/** So many that a page or word seldom comes again before the process forgets its rows. */
+/** Enough that a page or word rarely repeats before the process has evicted its rows. */
 const DRAWN = 20_000;
 /** Less than the lifetime of a signed context. */
 const DIRECT_SECONDS = Math.min(SECONDS, 6);
@@ -30,7 +30,7 @@ interface Peers {
 
 const product = connectStack();
 
-/** Paths are below the API's prefix. */
+/** `paths` omit the API's prefix. */
 const ofProduct = (paths: readonly string[], token?: string) =>
   ofGateway(product.part('gateway').url, paths, token);
 
@@ -72,7 +72,7 @@ const forwarding = (token: string, peers: Peers): Work[] => {
   ];
 };
 
-/** As the gateway calls it. */
+/** Calls the service directly, as the gateway does. */
 const direct = ({ fastify }: Peers): Work => {
   const { environment } = product.part('gateway');
   const log = createLog({ service: 'bench', level: 'warn' });
@@ -83,7 +83,7 @@ const direct = ({ fastify }: Peers): Work => {
         origin: product.part(OWNER).url,
         paths: [`/api/v1${WITHOUT_QUERY}`],
         headers: {
-          // A signer of its own for each run: one signs anew only after seconds.
+          // Each run has a new signer, because a signer reuses a context for seconds.
           'x-caller-context': openCallerSigner('gateway', environment as never, log).sign(OWNER, GUEST),
         },
         seconds: DIRECT_SECONDS,
@@ -114,7 +114,7 @@ const peerOf = ({ pocketBase }: Peers, queries: readonly string[], isSignedIn = 
 
 const FIRST_PAGE = `/posts?per_page=${PER_PAGE}`;
 
-/** The cursors of `count` pages of `perPage` posts, from the first one on; a cursor leads to pages of any size. */
+/** Paths by cursor to `count` pages of `perPage` posts, beginning with the first. A cursor works with any page size. */
 const cursorPaths = async (count: number, token?: string, perPage = PER_PAGE): Promise<string[]> => {
   const paths: string[] = [];
   for (let cursor = ''; paths.length < count; ) {
@@ -133,7 +133,7 @@ const searchPaths = (words: readonly string[]): string[] =>
 const containing = (word: string): string =>
   `filter=${encodeURIComponent(`(title ~ "${word}" || content ~ "${word}")`)}`;
 
-/** `totalCpu`: without the cache, and so also for what the cache has no room for. */
+/** `totalCpu` applies without the cache, and so to rows that do not fit into the cache too. */
 const LIST_GOALS = {
   page: { rate: 2, totalCpu: 2.8 },
   rare: { rate: 10, totalCpu: 5 },
@@ -147,7 +147,7 @@ interface Lists {
   growth: number;
 }
 
-/** What is in memory may cost any part of what is not. */
+/** With the cache, growth has no limit: rows in memory may cost any fraction of the others. */
 const withCache: Lists = {
   name: '',
   origin: product.part('gateway').url,
@@ -155,7 +155,7 @@ const withCache: Lists = {
   growth: Number.POSITIVE_INFINITY,
 };
 
-/** A further content that keeps no lists in memory, and a gateway that leads to it. */
+/** Starts another content without the list cache, and a gateway in front of it. */
 export const startWithoutListCache = async () => {
   const content = await startReplica('content', { LIST_CACHE_MIB: '0' });
   const gateway = await startReplica('gateway', { CONTENT_HTTP_URL: content.origin });
@@ -170,7 +170,7 @@ export const startWithoutListCache = async () => {
   };
 };
 
-/** A row for the product with its cache, which takes turns with the peer, and one for each of `further`. */
+/** One row for the product with its cache, which takes turns with the peer, and one for each of `further`. */
 const rowsFor =
   (further: readonly Lists[]) =>
   (
@@ -190,7 +190,7 @@ const rowsFor =
 const PAGE = '30 posts with files and total';
 const COMMON = `search for a common word, ${COMMON_WORDS.length} words`;
 
-/** `count`: of the posts that the pages and words are of. `further`: beside the product. */
+/** `count`: number of posts that pages and words are drawn from. `further`: products measured in addition. */
 export const posts = async (
   reader: string,
   count: number,
@@ -231,7 +231,7 @@ export const posts = async (
   ];
 };
 
-/** Pages and words of all `count` posts, without a pattern: with many posts most rows are not in memory. */
+/** Pages and words from all `count` posts in random order: with many posts most rows are not in memory. */
 export const anywhere = async (reader: string, count: number, further: readonly Lists[]): Promise<Work[]> => {
   const rows = rowsFor(further);
   const pages = async (token?: string) => draw(await cursorPaths(count, token, 100), DRAWN);
@@ -251,14 +251,14 @@ const opening = ({ reader, buyer }: Data): Work[] => [
     run: ofProduct([path], buyer.token),
     goals: { totalCpu: CPU_GOAL_MS },
   })),
-  // The page shows them more of themselves than others see.
+  // For a seller, the page shows more details of their own services.
   {
     name: 'GET /training-services, by one of the sellers',
     run: ofProduct(['/training-services'], reader.token),
   },
 ];
 
-/** Reads of which no row is a list of posts. */
+/** Reads other than lists of posts. */
 export const otherReads = (data: Data, peers: Peers): Work[] => [
   ...forwarding(data.reader.token, peers),
   direct(peers),

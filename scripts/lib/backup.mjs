@@ -11,8 +11,8 @@ import { serversOf } from './servers/candidate.mjs';
 import { unfinishedRestore } from './standstill.mjs';
 
 /**
- * What a backup of one machine leaves out. Redis has nothing that is not made again, and older revocations would be wrong. The
- * journals must be newer than every backup: they are kept in place.
+ * Files that a backup of one machine leaves out. Redis holds only data that can be rebuilt, and its old revocations would be wrong.
+ * The journals must be newer than every backup, so they stay in place.
  */
 const leftOut =
   /^(?:redis|journal|logs|environment|compile-cache|cache|processes\.json.*|standstill\..*|restore-unfinished|replaced-.*)$/;
@@ -22,25 +22,25 @@ const MANIFEST = 'backup.json';
 /**
  * @typedef {object} Manifest
  * @property {string} version of the product
- * @property {string} made_at the moment of all data
- * @property {Record<string, string>} heads of the chains, `<number>:<hash>`: `ledger`, and each service for its audit log
+ * @property {string} made_at the moment that all data is from
+ * @property {Record<string, string>} heads of the chains, `<number>:<hash>`, by name: `ledger`, and each service for its audit log
  * @property {Record<string, { bytes: number, sha256: string }>} files
  */
 
 const version = () => JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).version;
 
-/** The journals of `npm start`. */
+/** The journal directory of `npm start`. */
 export const journals = () => process.env.JOURNAL_DIRECTORY || join(dataDirectory, 'journal');
 
-/** How many entries all journals have together. */
+/** The number of entries in all journals. */
 export const journalEntries = () =>
   existsSync(journals())
     ? readdirSync(journals(), { recursive: true }).filter((name) => String(name).endsWith('.json')).length
     : 0;
 
 /**
- * Only data below the data directory can be copied. Its record tells what the last start used: this process may have another environment, as
- * one of cron has.
+ * Throws if any data is outside the data directory, since only data inside it can be copied. The record of the last start decides:
+ * this process may have a different environment, for example under cron.
  * @param {string} command
  */
 export function assertOwnData(command) {
@@ -66,7 +66,7 @@ export function assertOwnData(command) {
     );
 }
 
-/** Without these folders a backup would have no data at all. */
+/** Throws if the data directory has no database folders: a backup without them would be empty. */
 export function assertDatabases() {
   const names = ownData();
   const missing = [
@@ -79,14 +79,14 @@ export function assertDatabases() {
     );
 }
 
-/** The names in the data directory that belong to a backup. */
+/** The names in the data directory that a backup includes. */
 export const ownData = () =>
   existsSync(dataDirectory) ? readdirSync(dataDirectory).filter((name) => !leftOut.test(name)) : [];
 
 /** @param {string} directory @returns {Promise<string[]>} the files below it, relative */
 async function filesBelow(directory) {
-  const found = await readdir(directory, { recursive: true, withFileTypes: true });
-  return found
+  const entries = await readdir(directory, { recursive: true, withFileTypes: true });
+  return entries
     .filter((entry) => !entry.isDirectory())
     .map((entry) => relative(directory, join(entry.parentPath, entry.name)))
     .sort();
@@ -108,7 +108,7 @@ function environmentOf(name) {
   }
 }
 
-/** The newest seals of a running product; empty when no database answers. @returns {Promise<Record<string, string>>} */
+/** The newest seals of a running product; empty if the database does not answer. @returns {Promise<Record<string, string>>} */
 export async function readHeads() {
   const { MONGODB_URI: uri } = environmentOf('servers');
   if (!uri) return {};
@@ -143,7 +143,7 @@ export async function readHeads() {
 }
 
 /**
- * Copies the data of a product that stands still. The backup appears under its name when it is complete.
+ * Copies the data of a paused product. The backup gets its final name only when it is complete.
  * @param {string} target
  * @param {Record<string, string>} heads
  */
@@ -163,12 +163,12 @@ const copy = (from, to) =>
     preserveTimestamps: true,
     verbatimSymlinks: true,
     mode: constants.COPYFILE_FICLONE,
-    // A socket of a server that has stopped.
+    // A stopped server may leave its socket behind.
     filter: async (path) => !(await stat(path)).isSocket(),
   });
 
 /**
- * Writes the checksums, and gives the backup its name.
+ * Writes the checksums and gives the backup its final name.
  * @param {string} target
  * @param {{ partial: string, madeAt: string, heads: Record<string, string> }} copied
  * @returns {Promise<Manifest>}
@@ -210,22 +210,22 @@ export async function verifyBackup(directory) {
 }
 
 /**
- * Replaces the data by that of the backup. What was there is kept, until the restore is complete.
+ * Replaces the data with that of the backup. The old data is kept until the restore is complete.
  * @param {string} directory
  */
 export async function placeData(directory) {
   const replaced = ownData();
-  const kept = join(dataDirectory, `replaced-${new Date().toISOString().replaceAll(/[:.]/g, '-')}`);
+  const backupFolder = join(dataDirectory, `replaced-${new Date().toISOString().replaceAll(/[:.]/g, '-')}`);
   await mkdir(dataDirectory, { recursive: true });
   await writeFile(unfinishedRestore, `${resolve(directory)}\n`);
-  if (replaced.length > 0) await mkdir(kept, { mode: 0o700 });
-  for (const name of replaced) await rename(join(dataDirectory, name), join(kept, name));
+  if (replaced.length > 0) await mkdir(backupFolder, { mode: 0o700 });
+  for (const name of replaced) await rename(join(dataDirectory, name), join(backupFolder, name));
   rmSync(join(dataDirectory, 'redis'), { recursive: true, force: true });
   for (const name of await readdir(join(directory, 'data')))
     await copy(join(directory, 'data', name), join(dataDirectory, name));
 }
 
-/** Also what restores before this one have left that were killed: it has the personal data that was to go. */
+/** Removes the replaced data, including that of earlier restores that were killed: it holds personal data that had to go. */
 export async function removeReplaced() {
   for (const name of await readdir(dataDirectory))
     if (name.startsWith('replaced-')) await rm(join(dataDirectory, name), { recursive: true });

@@ -4,12 +4,12 @@ import { root } from './paths.mjs';
 /** @typedef {{ name: string, group: 'typecheck' | 'lint', args: string[] }} Check */
 
 /**
- * The checks of the sources, run by the project's own Node, the slowest first. Each counts as one test.
+ * Source checks, run with the project's own Node, slowest first. Each is counted as one test.
  * @type {Check[]}
  */
 export const checks = [
   {
-    name: 'types of the protocols are up to date',
+    name: 'the protocol types are up to date',
     group: 'typecheck',
     args: [join(root, 'scripts/generate-proto-types.mjs'), '--check'],
   },
@@ -19,7 +19,7 @@ export const checks = [
     args: [join(root, 'scripts/generate-client.mjs'), '--check'],
   },
   {
-    name: 'type check of the client, in browsers',
+    name: 'type check of the client for browsers',
     group: 'typecheck',
     args: [binary('tsc'), '-p', 'packages/client'],
   },

@@ -1,9 +1,9 @@
 /**
- * The readable names of the operations in @fitness/client: `refunds.resolve`. Operation ids stay until version 2 (docs/adr/0077). An
- * ordinary operation is named after its path; the names of the others stand here.
+ * Readable names for the operations in @fitness/client, such as `refunds.resolve`. Operation ids stay until version 2
+ * (docs/adr/0077). A regular operation is named after its path; the names of all others are listed here.
  */
 
-/** Names by operation id. Null: the client has a method of its own, or an app does not call the operation. */
+/** Names by operation id. Null means that the client has a hand-written method, or that apps do not call the operation. */
 const NAMES = {
   putAuthChangePassword: 'account.changePassword',
   postAuthDeleteAccount: 'account.scheduleDeletion',
@@ -54,7 +54,7 @@ const NAMES = {
 const camelCase = (segment) => segment.replaceAll(/-(\w)/g, (_match, letter) => letter.toUpperCase());
 
 /**
- * `DELETE /posts/{id}` is `posts.delete`, and `POST /trainees/{id}/deliver` `trainees.deliver`.
+ * `DELETE /posts/{id}` is `posts.delete`, and `POST /trainees/{id}/deliver` is `trainees.deliver`.
  * @param {string} method @param {string} path @param {boolean} isList
  */
 const ordinaryName = (method, path, isList) => {
@@ -74,7 +74,7 @@ const ordinaryName = (method, path, isList) => {
 /** @typedef {Record<string, any>} Operation */
 
 /**
- * Whether the answer is `{data, links, meta}`.
+ * Whether the response is `{data, links, meta}`.
  * @param {Operation} operation @param {Document} document
  */
 const isListOf = ({ responses }, { components }) => {
@@ -89,7 +89,7 @@ const takesQuery = ({ parameters }) =>
 
 /**
  * Namespace → method → `[HTTP method, path, input]`, sorted.
- * The input is what the method takes after the id of its path.
+ * The input is the method's argument after the path's id.
  * @param {Document} document
  * @returns {Record<string, Record<string, [string, string, string]>>}
  */

@@ -7,7 +7,7 @@ import { nodeBinary, root } from './paths.mjs';
 import { programOf, services, variablePrefix } from './process-definitions.mjs';
 
 /**
- * A secret of the product: created once, readable by its owner only.
+ * Reads a secret of the product, or creates it on the first call. Only its owner can read the file.
  * @param {string} directory
  * @param {string} name
  */
@@ -17,7 +17,7 @@ function secretIn(directory, name) {
     const secret = readFileSync(file, 'utf8').trim();
     if (secret.length >= 32) return secret;
   } catch {
-    // There is none before the first start.
+    // The secret does not exist before the first start.
   }
   mkdirSync(directory, { recursive: true });
   const secret = randomBytes(48).toString('base64url');
@@ -26,7 +26,7 @@ function secretIn(directory, name) {
 }
 
 /**
- * A process of the project's own Node reads them: `npm start` may run under one that does not run TypeScript.
+ * The providers' variables, read in a child process with the project's own Node. `npm start` may run under a Node without TypeScript support.
  * @param {string} sandbox its origin
  * @param {number} [smtpPort]
  * @returns {NodeJS.ProcessEnv}
@@ -41,12 +41,12 @@ const providersInSandbox = (sandbox, smtpPort) =>
   );
 
 /**
- * The variables of all processes. The caller's environment has priority.
+ * The variables of all processes. The caller's environment takes priority.
  * @param {object} options
  * @param {string} options.directory
  * @param {import('./process-definitions.mjs').ProcessPorts} options.ports of all replicas
  * @param {string} options.publicUrl
- * @param {boolean} options.sandbox whether it stands in for the providers
+ * @param {boolean} options.sandbox whether the sandbox emulates the providers
  * @param {NodeJS.ProcessEnv} options.servers
  * @param {NodeJS.ProcessEnv} [options.caller]
  * @returns {NodeJS.ProcessEnv}
@@ -68,7 +68,7 @@ export function sharedEnvironment({ directory, ports, publicUrl, sandbox, server
     EVENTS_NAMESPACE: 'fitness',
     SEED_DEMO: '1',
     PUBLIC_BASE_URL: publicUrl,
-    // The balancer in front of several gateways, which asks twice a second whether they are ready.
+    // These are for the balancer in front of several gateways, which checks twice a second whether each one is ready.
     ...(origin('gateway') === publicUrl ? {} : { TRUST_PROXY: '1', DRAIN_MS: '1500' }),
     MEDIA_DIRECTORY: join(directory, 'media'),
     JOURNAL_DIRECTORY: join(directory, 'journal'),
@@ -83,7 +83,7 @@ export function sharedEnvironment({ directory, ports, publicUrl, sandbox, server
     ...addresses,
     ...(sandbox ? providersInSandbox(origin('sandbox'), ports.get('sandbox')?.smtp) : {}),
     ...caller,
-    // Chosen already, with priority for the caller's environment.
+    // Chosen earlier, already with the caller's environment taking priority.
     ...servers,
   };
 }
@@ -105,7 +105,7 @@ export function ownEnvironment({ name }, ports, environment) {
     PRIVATE_KEY_DIRECTORY: privateKey(keys, program),
     ...(grpc ? { GRPC_PORT: String(grpc) } : {}),
     ...(operations ? { OPERATIONS_PORT: String(operations) } : {}),
-    // Tests have no need of the providers' own addresses: any free ports.
+    // Tests do not call the providers' own addresses, so any free port will do.
     ...(name === 'sandbox' ? { PROVIDER_PORT: String(providers ?? 0), SMTP_PORT: String(smtp ?? 0) } : {}),
     ...(services.includes(program)
       ? {

@@ -3,13 +3,13 @@ import { tmpdir } from 'node:os';
 import { Failure, messageOf } from './failure.mjs';
 import { dataDirectory, root } from './paths.mjs';
 
-/** RabbitMQ takes nothing more below 50 MiB, and MongoDB needs as much for its log. */
+/** Below 50 MiB, RabbitMQ refuses messages, and MongoDB needs about as much for its log. */
 const LEAST_MIB = 128;
 
 /**
- * A full disk makes each part fail in its own way, and often without naming it.
+ * Detects a full disk. Each part fails differently on one, often without naming the cause.
  * @param {number} [leastMib]
- * @returns {string | undefined} a sentence that names it
+ * @returns {string | undefined} a message that names the disk
  */
 export function fullDisk(leastMib = LEAST_MIB) {
   for (const directory of [dataDirectory, root, tmpdir()].filter((path) => existsSync(path))) {
@@ -22,7 +22,7 @@ export function fullDisk(leastMib = LEAST_MIB) {
 }
 
 /**
- * What the user reads about a failure.
+ * The failure message for the user.
  * @param {string} command
  * @param {unknown} error
  */

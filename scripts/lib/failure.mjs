@@ -1,7 +1,7 @@
-/** An error that the user can correct: its message is printed without a stack. */
+/** An error that the user can correct. Only its message is printed, without a stack. */
 export class Failure extends Error {}
 
-/** Work ended because the script is stopping. */
+/** Work was cancelled because the script is stopping. */
 export class Stopped extends Error {
   constructor() {
     super('stopped');

@@ -16,7 +16,7 @@ const demoAccounts = [
 const shown = (directory) => `${relative(process.cwd(), directory) || '.'}/`;
 
 /**
- * The text that `npm start` prints when everything is up: addresses, log-ins, and commands to try.
+ * The text that `npm start` prints when everything is running: addresses, demo accounts, and commands to try.
  * @param {{ gateway: string, operations: string[], sandbox: string | undefined, providerPort: number | undefined, replicas: number, logDirectory: string, inspectors: Map<string, number>, took: string }} where
  */
 export function greeting({

@@ -4,8 +4,8 @@ import { nodeFlags } from './node-flags.mjs';
 import { nodeBinary, root } from './paths.mjs';
 
 /**
- * Makes the key pairs of all processes that are missing in `directory`. In a process of the project's own Node, because
- * `npm start` may run under one that does not run TypeScript.
+ * Makes the missing key pairs of all processes in `directory`. This runs in a child process with the project's own Node, because
+ * `npm start` may run under a Node without TypeScript support.
  * @param {string} directory
  */
 export const makeKeys = (directory) =>
@@ -15,8 +15,8 @@ export const makeKeys = (directory) =>
     { stdio: ['ignore', 'ignore', 'inherit'] },
   );
 
-/** The public keys of all processes. @param {string} directory */
+/** The directory of all processes' public keys. @param {string} directory */
 export const publicKeys = (directory) => join(directory, 'public');
 
-/** The private key of one process. @param {string} directory @param {string} name */
+/** The directory of one process's private key. @param {string} directory @param {string} name */
 export const privateKey = (directory, name) => join(directory, 'private', name);

@@ -4,15 +4,15 @@ import { join } from 'node:path';
 /** @param {string} directory @param {string} name */
 export const logFileOf = (directory, name) => join(directory, `${name}.log`);
 
-/** How much of the end of a log is shown, before what follows. */
+/** How much of the existing log is shown before new lines. */
 const LAST_BYTES = 64 * 1024;
 const INTERVAL_MS = 200;
 const NEWLINE = 0x0a;
 
 /**
- * Reads what is appended to a file. One that has become shorter has been written anew.
+ * Reads the lines appended to a file. A file that has become shorter is read from its start.
  * @param {string} file
- * @returns {() => string[]} the whole lines since the last call; at first those at its end
+ * @returns {() => string[]} the complete lines since the last call; on the first call, the last lines of the file
  */
 function createTail(file) {
   let position = -1;
@@ -26,9 +26,9 @@ function createTail(file) {
       if (isFirst) position = Math.max(0, size - LAST_BYTES);
       if (size < position) [position, rest] = [0, Buffer.alloc(0)];
       const isCut = isFirst && position > 0;
-      const added = Buffer.alloc(size - position);
-      position += readSync(descriptor, added, 0, added.length, position);
-      const bytes = Buffer.concat([rest, added]);
+      const chunk = Buffer.alloc(size - position);
+      position += readSync(descriptor, chunk, 0, chunk.length, position);
+      const bytes = Buffer.concat([rest, chunk]);
       const end = bytes.lastIndexOf(NEWLINE) + 1;
       rest = bytes.subarray(end);
       const lines = bytes.subarray(0, end).toString('utf8').split('\n').slice(0, -1);
@@ -39,11 +39,11 @@ function createTail(file) {
   };
 }
 
-/** Time of a line of a process; a line of anything else has none. @param {string} line */
+/** The time of a log line; undefined for a line that no process of the product wrote. @param {string} line */
 const timeOf = (line) => /"time":"([^"]*)"/.exec(line)?.[1];
 
 /**
- * The new lines of several logs, by their times. A line without one belongs to the line before it.
+ * The new lines of several logs, ordered by time. A line without a time stays with the line before it.
  * @param {Map<string, () => string[]>} tails
  */
 function newLines(tails) {
@@ -58,14 +58,14 @@ function newLines(tails) {
 }
 
 /**
- * Shows logs in a readable form: the end of each, and what is added.
+ * Shows logs in readable form: the end of each log, then new lines.
  * @param {string} directory
  * @param {string[]} names
  * @param {{ write: (line: string) => void }} options
- * @returns {Promise<() => void>} shows what is new, and no more after that
+ * @returns {Promise<() => void>} shows the remaining new lines, then stops
  */
 export async function followLogs(directory, names, { write }) {
-  // A package: this file is loaded before they are installed.
+  // Imported here because this file is loaded before packages are installed.
   const { prettyFactory } = await import('pino-pretty');
   const readable = prettyFactory({
     colorize: process.stdout.isTTY === true,

@@ -1,6 +1,6 @@
 /**
- * Seven processes share one machine, so that the room for young objects and the limit of the heap are smaller than Node's
- * defaults; docs/adr/0084 has the figures. Positions survive the stripping of types, so that no source maps are needed.
+ * Seven processes share one machine, so the limits of the heap and of its young generation are below Node's defaults.
+ * docs/adr/0084 has the figures. Type stripping keeps source positions, so no source maps are needed.
  */
 export const nodeFlags = [
   '--disable-warning=ExperimentalWarning',
@@ -8,5 +8,5 @@ export const nodeFlags = [
   '--max-old-space-size=512',
 ];
 
-/** For jest: the tests are ES modules. */
+/** Flags for jest, whose tests are ES modules. */
 export const jestFlags = ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning'];

@@ -4,15 +4,15 @@ import { dataDirectory } from './paths.mjs';
 
 const directory = join(dataDirectory, 'environment');
 
-/** As Node reads it: the value ends at the same quote, and has its line breaks. @param {string} value */
+/** Quotes a value for Node's parser: it ends at the same quote and may contain line breaks. @param {string} value */
 const quoted = (value) => {
   const quote = ["'", '`', '"'].find((each) => !value.includes(each)) ?? "'";
   return `${quote}${value}${quote}`;
 };
 
 /**
- * The commands of operators read these files (package.json), so that they find the servers and databases of `npm start`. What the caller's
- * own environment has is left out: it has priority there as well.
+ * Writes the environment file that operator commands read (package.json) to find the servers and databases of `npm start`.
+ * Variables of the caller's environment are left out, since they take priority for the commands too.
  * @param {string} name
  * @param {NodeJS.ProcessEnv} environment
  */

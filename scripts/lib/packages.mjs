@@ -30,18 +30,18 @@ function readLock(file) {
 }
 
 /**
- * npm keeps a copy of the lock file of what it has installed. Packages of other platforms are left out there,
+ * Compares the lock file with npm's copy of it from the last installation. That copy omits packages of other platforms,
  * so an optional package may be missing.
  */
 function installedMatchesLock() {
-  const wanted = readLock(join(root, 'package-lock.json'));
+  const locked = readLock(join(root, 'package-lock.json'));
   const installed = readLock(join(root, 'node_modules', '.package-lock.json'));
-  if (!wanted || !installed) return false;
-  return Object.entries(wanted).every(([path, entry]) => {
+  if (!locked || !installed) return false;
+  return Object.entries(locked).every(([path, entry]) => {
     if (path === '' || !path.includes('node_modules/')) return true;
-    const found = installed[path];
-    if (!found) return entry.optional === true;
-    return found.version === entry.version && found.integrity === entry.integrity;
+    const match = installed[path];
+    if (!match) return entry.optional === true;
+    return match.version === entry.version && match.integrity === entry.integrity;
   });
 }
 
@@ -56,12 +56,12 @@ const libcOf = () => {
 };
 
 /**
- * npm writes no progress into a file.
+ * Counts installed packages, because npm writes no progress to a file.
  * @param {import('../../packages/shared/src/kernel/progress.mjs').Progress} progress
  */
 function countInstalled(progress) {
   const libc = libcOf();
-  // npm leaves out the packages of other platforms.
+  // Packages of other platforms are not counted, because npm skips them.
   const paths = Object.entries(readLock(join(root, 'package-lock.json')) ?? {})
     .filter(
       ([path, entry]) =>
@@ -74,16 +74,16 @@ function countInstalled(progress) {
   progress.expect(paths.length, 'packages');
   let counted = 0;
   return () => {
-    const found = paths.filter((path) => existsSync(join(root, path, 'package.json'))).length;
-    progress.advance('packages', found - counted);
-    counted = found;
+    const present = paths.filter((path) => existsSync(join(root, path, 'package.json'))).length;
+    progress.advance('packages', present - counted);
+    counted = present;
   };
 }
 
 const nodeWorks = () => existsSync(nodeBinary) && spawnSync(nodeBinary, ['--version']).status === 0;
 
 /**
- * An environment for the npm outside of this project: the project's own Node is being replaced.
+ * An environment that uses npm from outside this project, because the project's own Node is being replaced.
  * @returns {NodeJS.ProcessEnv}
  */
 function environmentOutsideProject() {
@@ -93,7 +93,7 @@ function environmentOutsideProject() {
 }
 
 /**
- * Installs the packages of the lock file unless exactly those are installed.
+ * Installs the packages in the lock file unless exactly those are already installed.
  * @param {import('./supervisor.mjs').Supervisor} supervisor
  * @param {{ logFile: string, log: (line: string) => void }} options
  */
@@ -110,7 +110,7 @@ export async function ensurePackages(supervisor, { logFile, log }) {
       logFile,
       append: true,
     });
-  // With a registry that has packages of one platform only, npm ci refuses a lock file that names others.
+  // If a registry has packages for one platform only, npm ci rejects a lock file that names others.
   const ok = await withProgress(
     async (progress) => {
       const count = countInstalled(progress);

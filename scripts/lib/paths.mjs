@@ -11,8 +11,8 @@ export const nodeBinary = join(root, 'node_modules', 'node', 'bin', 'node');
 export const dataDirectory = resolve(root, process.env.DATA_DIRECTORY || '.data');
 
 /**
- * A directory for downloads that all clones share: in the user's cache, or beside the data if there is no writable
- * home directory.
+ * A download directory shared by all clones. It is in the user's cache, or next to the data if the home directory is not
+ * writable.
  * @param {string} name
  */
 export function cacheDirectory(name) {
@@ -30,7 +30,7 @@ export function cacheDirectory(name) {
 }
 
 /**
- * The first executable of that name on the PATH. The system directories are searched too: a user's PATH
+ * The first executable with this name on the PATH or in the system directories. A user's PATH
  * often lacks /usr/sbin, where Debian puts servers.
  * @param {string} name
  * @returns {string | undefined}

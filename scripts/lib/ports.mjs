@@ -50,25 +50,25 @@ export async function assertFree(needs, { host = '127.0.0.1' } = {}) {
   }
 }
 
-/** Below the range from which systems take the ports of outgoing connections, so that a released port stays free. */
+/** Ports below the range that systems use for outgoing connections, so a released port stays free. */
 const lowestFree = 20_000;
 const highestFree = 32_000;
 
 /**
- * Free ports. All are bound until the last one is known, so that they differ.
+ * Finds free ports. All of them stay bound until the last one is found, so they differ.
  * @param {number} count
- * @param {number[]} [reserved] that something else will listen on
+ * @param {number[]} [reserved] ports that something else will use
  */
 export async function freePorts(count, reserved = []) {
   /** @type {Map<number, import('node:net').Server>} */
-  const held = new Map();
-  for (let attempt = 0; held.size < count; attempt += 1) {
+  const bound = new Map();
+  for (let attempt = 0; bound.size < count; attempt += 1) {
     if (attempt > 1_000) throw new Failure(`There are no ${count} free ports on 127.0.0.1.`);
     const port = lowestFree + Math.floor(Math.random() * (highestFree - lowestFree));
-    const isTaken = held.has(port) || reserved.includes(port);
+    const isTaken = bound.has(port) || reserved.includes(port);
     const server = isTaken ? undefined : await listen(port, '127.0.0.1');
-    if (server) held.set(port, server);
+    if (server) bound.set(port, server);
   }
-  await Promise.all([...held.values()].map(close));
-  return [...held.keys()];
+  await Promise.all([...bound.values()].map(close));
+  return [...bound.keys()];
 }

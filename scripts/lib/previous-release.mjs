@@ -7,10 +7,10 @@ import { root } from './paths.mjs';
 
 const run = promisify(execFile);
 
-/** Its first line without a `#` is the commit. */
+/** The file that names the commit, on its first line without a `#`. */
 const file = join(root, 'test/releases/previous');
 
-/** The commit of the release before this one. */
+/** The commit of the previous release. */
 export function previousRelease() {
   if (process.env.PREVIOUS_RELEASE) return process.env.PREVIOUS_RELEASE;
   const lines = readFileSync(file, 'utf8').split('\n');
@@ -21,7 +21,7 @@ export function previousRelease() {
 }
 
 /**
- * The files of a commit, with packages, in a directory that must not exist yet.
+ * Checks out a commit, with its packages, into a directory that must not exist yet.
  * @param {string} commit
  * @param {string} directory
  */
@@ -29,7 +29,7 @@ export async function checkOutRelease(commit, directory) {
   const git = (/** @type {string[]} */ args) => run('git', ['-C', root, ...args]);
   const find = () => git(['cat-file', '-e', `${commit}^{commit}`]);
   try {
-    // A shallow clone lacks it, and its origin has it.
+    // A shallow clone lacks the commit, but its origin has it.
     await find().catch(() => git(['fetch', '--quiet', '--depth=1', 'origin', commit]));
     await find();
   } catch {
@@ -47,8 +47,8 @@ export async function checkOutRelease(commit, directory) {
 }
 
 /**
- * The installed packages, for a release with the same lock file. The workspaces are links relative to `node_modules`: kept as they
- * are, they lead to those of the release.
+ * Links the installed packages, for a release with the same lock file. Workspace links are relative to `node_modules`, so
+ * their copies lead to the workspaces of the release.
  * @param {string} directory
  */
 function linkPackages(directory) {
@@ -69,7 +69,7 @@ function linkFolder(folder, directory) {
   try {
     entries = readdirSync(join(root, folder), { withFileTypes: true });
   } catch {
-    // This workspace has no packages of its own.
+    // This workspace installs no packages.
     return;
   }
   mkdirSync(join(directory, folder), { recursive: true });

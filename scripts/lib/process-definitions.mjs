@@ -3,23 +3,23 @@ import { root } from './paths.mjs';
 
 /**
  * @typedef {object} Process a process of the product
- * @property {string} name of further replicas with a number: `wallet`, `wallet-2`
+ * @property {string} name `wallet`; further replicas have a number: `wallet-2`
  * @property {string} main
  * @property {'gateway' | 'service'} tier
  * @property {number} httpPort the default
  * @property {number} [grpcPort]
  * @property {number} [operationsPort]
- * @property {number} [providerPort] the first of those of the emulated providers
- * @property {number} [smtpPort] of the emulated SMTP relay
+ * @property {number} [providerPort] the first port of the emulated providers
+ * @property {number} [smtpPort] port of the emulated SMTP relay
  * @property {string} readyPath
  */
 
-/** In the order of their ports (sandbox/src/providers/index.ts). */
+/** Emulated providers in the order of their ports (sandbox/src/providers/index.ts). */
 export const emulatedProviders = ['Kavenegar', 'Zibal', 'Cafe Bazaar', 'Myket', 'Google Play', 'FCM'];
 
 export const services = ['identity', 'wallet', 'gyms', 'content', 'media', 'store-billing'];
 
-/** @type {Process[]} in the order in which they are started and shown */
+/** @type {Process[]} in the order of start and display */
 export const processes = [
   {
     name: 'sandbox',
@@ -49,7 +49,7 @@ export const processes = [
   },
 ];
 
-/** The process of which `name` is a replica: `wallet-2` → `wallet`, `wallet` → `wallet` @param {string} name */
+/** The process that `name` is a replica of: `wallet-2` → `wallet`, `wallet` → `wallet` @param {string} name */
 export const programOf = (name) => name.replace(/-\d+$/, '');
 
 /** `store-billing` → `STORE_BILLING` @param {string} name */
@@ -58,13 +58,13 @@ export const variablePrefix = (name) => name.toUpperCase().replaceAll('-', '_');
 /** @typedef {Map<string, { http: number, grpc?: number, operations?: number, providers?: number, smtp?: number }>} ProcessPorts */
 
 /**
- * The default ports, or those of the environment.
- * @param {Process[]} wanted
+ * The ports of the environment, or the default ones.
+ * @param {Process[]} selected
  * @returns {ProcessPorts}
  */
-export function usualPorts(wanted) {
+export function usualPorts(selected) {
   return new Map(
-    wanted.map(({ name, httpPort, grpcPort, operationsPort, providerPort, smtpPort }) => {
+    selected.map(({ name, httpPort, grpcPort, operationsPort, providerPort, smtpPort }) => {
       const prefix = variablePrefix(name);
       return [
         name,
@@ -102,7 +102,7 @@ export function portNeeds(ports) {
   });
 }
 
-/** The port of each inspector; the first is where an editor expects one. @param {string[]} names */
+/** The port of each inspector. Editors expect the first one by default. @param {string[]} names */
 export const inspectorPorts = (names) =>
   new Map(names.map((name, index) => [name, portFrom('INSPECTOR_PORT', 9229) + index]));
 
@@ -115,7 +115,7 @@ export const inspectorPortNeeds = (inspectors) =>
   }));
 
 /**
- * The ports of the servers are far from the usual ones of a MongoDB, Redis or RabbitMQ of the system.
+ * Server ports, far from the standard ones, which the system's MongoDB, Redis or RabbitMQ may use.
  * @returns {import('./servers/candidate.mjs').ServerPorts}
  */
 export const usualServerPorts = () => ({
@@ -127,7 +127,7 @@ export const usualServerPorts = () => ({
 });
 
 /**
- * Only of the servers that this script starts.
+ * Ports of the servers that this script itself starts.
  * @param {import('./servers/candidate.mjs').ServerPorts} ports
  * @returns {import('./ports.mjs').PortNeed[]}
  */
@@ -153,9 +153,9 @@ export function serverPortNeeds(ports) {
 
 /** @param {string} variable @param {number} usual */
 function portFrom(variable, usual) {
-  const given = Number(process.env[variable]);
-  return Number.isInteger(given) && given > 0 && given < 65_536 ? given : usual;
+  const port = Number(process.env[variable]);
+  return Number.isInteger(port) && port > 0 && port < 65_536 ? port : usual;
 }
 
-/** 0: any free port. @param {string} variable @param {number} usual */
+/** The port for a process; 0 means any free port. @param {string} variable @param {number} usual */
 const portOrFree = (variable, usual) => (process.env[variable] === '0' ? 0 : portFrom(variable, usual));

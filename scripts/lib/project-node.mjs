@@ -19,7 +19,7 @@ let successor;
 export const isHandedOver = () => successor !== undefined;
 
 /**
- * Replaces this process by one of the project's own Node.
+ * Continues in a child process with the project's own Node.
  * @param {string[]} args
  * @returns {Promise<never>}
  */
@@ -36,8 +36,8 @@ async function continueInProjectNode(args) {
 }
 
 /**
- * Restarts this script under the project's own Node if an older one runs it: packages that the script imports may not
- * load under the older one. Call it when the packages are installed and before anything is started. It returns only if
+ * Restarts this script under the project's own Node if the current one is older: imported packages may not
+ * load under an older one. Call it after the packages are installed and before anything is started. It returns only if
  * no restart is needed.
  * @returns {Promise<void>}
  */
@@ -47,9 +47,9 @@ export async function handOverToProjectNode() {
 }
 
 /**
- * Installs the packages unless they are installed, and then replaces this process by one of the project's own Node. What it
- * says goes to stderr: stdout belongs to the command. Without arguments it installs only.
- * @param {string[]} args of Node; instead of a script, the name of a program that a package has installed
+ * Installs the packages if necessary, then continues in a child process with the project's own Node. Messages go to stderr,
+ * because stdout belongs to the command. Without arguments it only installs.
+ * @param {string[]} args arguments for Node; instead of a script, the name of an installed package's program
  * @returns {Promise<never>}
  */
 export async function runInProject(args) {

@@ -5,21 +5,21 @@ import { Failure } from './failure.mjs';
 import { freePorts } from './ports.mjs';
 import { programOf } from './process-definitions.mjs';
 
-/** More would only share the processors of one machine. */
+/** More replicas would only compete for the processors of one machine. */
 const most = 5;
 
-/** @param {string | boolean | undefined} given the value of `--replicas`; true when it has none */
-function replicaCount(given = '1') {
-  const count = Number(given);
-  if (/^\d$/.test(String(given)) && count >= 1 && count <= most) return count;
+/** @param {string | boolean | undefined} value the value of `--replicas`; true if the option has no value */
+function replicaCount(value = '1') {
+  const count = Number(value);
+  if (/^\d$/.test(String(value)) && count >= 1 && count <= most) return count;
   throw new Failure(
-    `--replicas takes a whole number from 1 to ${most}${given === true ? '' : `; not "${given}"`}.`,
+    `--replicas takes a whole number from 1 to ${most}${value === true ? '' : `; not "${value}"`}.`,
   );
 }
 
 /**
  * @param {string[]} args of `scripts/start.mjs`
- * @throws {Failure} that says what is taken
+ * @throws {Failure} lists the accepted arguments
  */
 export function startOptions(args) {
   const options = /** @type {const} */ ({ dev: { type: 'boolean' }, replicas: { type: 'string' } });
@@ -36,20 +36,20 @@ export function startOptions(args) {
       (token.kind === 'positional' && !isDev) || (token.kind === 'option' && !(token.name in options)),
   );
   if (unknown) {
-    const taken = isDev
+    const usage = isDev
       ? 'npm run dev takes names of processes and --replicas'
       : 'npm start takes --replicas';
-    throw new Failure(`${taken} <number>; not "${args[unknown.index]}".`);
+    throw new Failure(`${usage} <number>; not "${args[unknown.index]}".`);
   }
   return { isDev, named: positionals, replicas: replicaCount(values.replicas) };
 }
 
 /**
- * Further replicas of the gateway and of each service, on free ports. With them, the gateways leave the public port to a balancer. The
- * sandbox keeps its state in memory, so that there is one.
+ * Adds replicas of the gateway and of each service, on free ports. With replicas, a balancer takes the public port instead of the
+ * gateway. The sandbox keeps its state in memory, so it has no replicas.
  * @param {import('./process-definitions.mjs').Process[]} parts
  * @param {import('./process-definitions.mjs').ProcessPorts} ports
- * @param {{ count: number, reserved?: number[] }} options reserved: ports of the servers
+ * @param {{ count: number, reserved?: number[] }} options reserved: the servers' ports
  */
 export async function replicate(parts, ports, { count, reserved = [] }) {
   if (count === 1) return { parts, ports };
@@ -76,10 +76,10 @@ export async function replicate(parts, ports, { count, reserved = [] }) {
 const isFurtherGateway = ({ name }) => programOf(name) === 'gateway' && name !== 'gateway';
 
 /**
- * All parts at once, but further gateways behind the first one: it creates the demo data, which two would create twice.
+ * Starts all parts at once, except that further gateways wait for the first one. Two gateways would create the demo data twice.
  * @param {Awaited<ReturnType<typeof replicate>>} product
  * @param {(part: import('./process-definitions.mjs').Process) => Promise<unknown>} start resolves when the part is ready
- * @param {(gateways: Map<string, number>) => Promise<unknown>} balance starts the balancer in front of several gateways, with their ports
+ * @param {(gateways: Map<string, number>) => Promise<unknown>} balance starts the balancer in front of these gateways, given by name and port
  */
 export async function startInOrder({ parts, ports }, start, balance) {
   await Promise.all(parts.filter((part) => !isFurtherGateway(part)).map(start));
@@ -91,8 +91,8 @@ export async function startInOrder({ parts, ports }, start, balance) {
 }
 
 /**
- * Those of an earlier start with more replicas would be shown with the present ones.
- * @param {string} directory of the logs
+ * Removes logs of replicas that no longer exist. Otherwise they would be shown with the current ones.
+ * @param {string} directory the log directory
  * @param {import('./process-definitions.mjs').ProcessPorts} ports
  */
 export function removeLogsOfOthers(directory, ports) {

@@ -2,7 +2,7 @@ import { messageOf, PartEnded, Stopped } from './failure.mjs';
 import { lastLines } from './supervisor.mjs';
 import { stopwatch } from './time.mjs';
 
-/** The exit code for a wrong configuration (EX_CONFIG): the next start would end in the same way. */
+/** The exit code of a wrong configuration (EX_CONFIG): another start would end the same way. */
 const exitConfig = 'exit code 78';
 const limit = 5;
 const withinMs = 60_000;
@@ -12,12 +12,12 @@ export const describeEnd = (child, remark = '') =>
   `${child.name} has ended by itself (${child.ended})${remark}. The end of ${child.logFile}:\n${lastLines(child.logFile, 15)}`;
 
 /**
- * Starts parts again that have ended by themselves, and gives up on one that does so too often.
+ * Restarts parts that have ended by themselves, and gives up on a part that ends too often.
  * @param {{ log: (line: string) => void, giveUp: (why: string) => void }} options
  * @returns {(child: import('./supervisor.mjs').Child) => Promise<void>}
  */
 export function createRestarts({ log, giveUp }) {
-  /** Times of the restarts by name. @type {Map<string, number[]>} */
+  /** Restart times by part name. @type {Map<string, number[]>} */
   const restarts = new Map();
   return async (child) => {
     const now = performance.now();
@@ -34,7 +34,7 @@ export function createRestarts({ log, giveUp }) {
       await child.restart();
       log(`${child.name} is up again after ${elapsed()}`);
     } catch (error) {
-      // Another end of the part has been reported on its own.
+      // If the part ended again, that has already been reported.
       if (error instanceof Stopped || error instanceof PartEnded) return;
       giveUp(messageOf(error));
     }

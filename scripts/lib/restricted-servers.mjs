@@ -6,14 +6,14 @@ import { startServers } from './servers/index.mjs';
 import { mongodb, withAdmin } from './servers/mongodb.mjs';
 import { lastLines, runTool } from './supervisor.mjs';
 
-/** The user and the password of the tests, who may do everything. */
+/** The name and password of the test user, which has all permissions. */
 const TESTS = 'tests';
 
-/** The virtual host of the processes at the broker: another one than the default. */
+/** The broker's virtual host for the processes, deliberately not the default one. */
 const VHOST = 'fitness';
 
 /**
- * Servers with the users and permissions of a deployment: a user for each process, and nobody else but the tests.
+ * Servers with the users and permissions of a deployment: one user per process, and one for the tests.
  * @param {import('./servers/candidate.mjs').Context} context
  * @param {(picked: import('./servers/index.mjs').Picked) => void} [onUp]
  * @returns {Promise<{ servers: import('./servers/index.mjs').Servers, credentials: string }>}
@@ -21,7 +21,7 @@ const VHOST = 'fitness';
 export async function startRestrictedServers(context, onUp) {
   const credentials = join(context.directory, 'credentials');
   const { redis, rabbitmq } = context.ports;
-  // Without users, so that the first ones can be created. A container would keep no data between its two starts.
+  // MongoDB first starts without users so that they can be created. A container would lose its data between the two starts.
   const open = await pick(mongodb, { ...context, withoutContainers: true });
   await runProvisioning(context, 'credentials-cli', [
     credentials,
@@ -56,7 +56,7 @@ export async function startRestrictedServers(context, onUp) {
 async function runProvisioning({ supervisor, logDirectory }, name, args, environment = {}) {
   const logFile = join(logDirectory, `${name}.log`);
   const script = join(root, `packages/shared/src/process-identity/provisioning/${name}.ts`);
-  // Addresses that all processes would share are refused.
+  // Provisioning refuses addresses that all processes would share.
   const { MONGODB_URI: _mongodb, REDIS_URL: _redis, AMQP_URL: _amqp, ...own } = process.env;
   const env = { ...own, ...environment };
   const launch = { name, command: nodeBinary, args: [script, ...args], cwd: root, env, logFile };
@@ -74,7 +74,7 @@ function allowTests(credentials) {
   writeFileSync(file, JSON.stringify(definitions));
 }
 
-/** As docker-compose.yml gives them. @param {string} credentials @param {string} name @returns {NodeJS.ProcessEnv} */
+/** The variables of a process, as docker-compose.yml sets them. @param {string} credentials @param {string} name @returns {NodeJS.ProcessEnv} */
 function ofProcess(credentials, name) {
   if (name === 'sandbox') return {};
   const variables = readdirSync(join(credentials, name)).map((variable) => [

@@ -1,9 +1,9 @@
 /**
- * The whole product with a user for each process at each server, on servers of its own:
+ * Runs the whole product on separate servers, with one user per process and server:
  *
  *   node scripts/lib/restricted-stack-main.mjs <directory>
  *
- * When it runs, it prints one line of JSON; SIGTERM ends it. MONGODB_URI, REDIS_URL and AMQP_URL must not be set.
+ * When the product is ready, the script prints one line of JSON. SIGTERM ends it. MONGODB_URI, REDIS_URL and AMQP_URL must not be set.
  */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';

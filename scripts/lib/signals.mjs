@@ -4,7 +4,7 @@ import { startTimeOf } from './supervisor.mjs';
 import { pause } from './time.mjs';
 
 /**
- * Calls `onEnd` on Ctrl-C, SIGTERM or a closed terminal. Under npm one Ctrl-C may arrive twice, so `onEnd` must
+ * Calls `onEnd` on Ctrl-C, SIGTERM or a closed terminal. Under npm, one Ctrl-C may arrive twice, so `onEnd` must
  * ignore a second call.
  * @param {() => void} onEnd
  */
@@ -17,7 +17,7 @@ export function onEndSignal(onEnd) {
 }
 
 /**
- * npm cannot pass on a SIGKILL. When npm is gone, nobody could end this process.
+ * Ends this process when npm has ended. npm cannot forward a SIGKILL.
  * @param {() => void} onEnd
  */
 async function watchParent(onEnd) {
@@ -29,7 +29,7 @@ async function watchParent(onEnd) {
   onEnd();
 }
 
-/** Some shells stay between npm and this process. */
+/** The process id of npm. Some shells remain between npm and this process. */
 function npmProcess() {
   const parent = process.ppid;
   try {

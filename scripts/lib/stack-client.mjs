@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 
 /**
  * @typedef {object} StackPart
- * @property {string} program of which it is a replica: `wallet` of `wallet` and `wallet-2`
+ * @property {string} program the program of all its replicas: `wallet` for `wallet` and `wallet-2`
  * @property {number} httpPort
  * @property {number} [grpcPort]
  * @property {string} url `http://127.0.0.1:port`
@@ -19,13 +19,13 @@ import { readFileSync } from 'node:fs';
  */
 
 /**
- * A client of the running product, for tests and benchmarks: it describes, stops, kills and starts single parts of it, or `mongodb`,
- * `redis` and `rabbitmq` where they were started with it. Its functions act on all replicas of a part.
- * @param {string | undefined} [file] the description that `startStack` has written
+ * A client of the running product for tests and benchmarks. It describes, stops, kills and starts single parts, including `mongodb`,
+ * `redis` and `rabbitmq` if they were started with the product. Each call acts on all replicas of a part.
+ * @param {string | undefined} [file] the description written by `startStack`
  */
 export function connectStack(file = process.env.E2E_STACK) {
   if (!file) throw new Error('E2E_STACK is not set: run the tests by `npm test`, which starts the product');
-  /** Read at each call: a restarted part has another process id. @returns {StackDescription} */
+  /** Reads the file on each call, because a restarted part has a new process id. @returns {StackDescription} */
   const describe = () => JSON.parse(readFileSync(file, 'utf8'));
   /** @param {string} name @param {string} action @param {Record<string, string>} [environment] */
   const act = async (name, action, environment) => {
@@ -38,18 +38,18 @@ export function connectStack(file = process.env.E2E_STACK) {
   };
   /** @param {string} program */
   const replicas = (program) => Object.values(describe().parts).filter((part) => part.program === program);
-  /** All replicas of a process. @param {string} program @param {string} action @param {Record<string, string>} [environment] */
+  /** Acts on all replicas of a process. @param {string} program @param {string} action @param {Record<string, string>} [environment] */
   const actOnAll = async (program, action, environment) => {
     const replicas = Object.entries(describe().parts).filter(([, part]) => part.program === program);
     const names = replicas.length > 0 ? replicas.map(([name]) => name) : [program];
     await Promise.all(names.map((name) => act(name, action, environment)));
   };
-  /** SIGTERM: current requests are finished. Resolves when the process has ended. @param {string} name */
+  /** Sends SIGTERM: current requests are finished. Resolves when the process has ended. @param {string} name */
   const stop = (name) => actOnAll(name, 'stop');
   /**
-   * Resolves when it is ready. Does nothing when it runs.
+   * Resolves when the process is ready. Does nothing if it is already running.
    * @param {string} name
-   * @param {Record<string, string>} [environment] counts for this start only
+   * @param {Record<string, string>} [environment] variables for this start only
    */
   const start = (name, environment) => actOnAll(name, 'start', environment);
   return {
@@ -57,7 +57,7 @@ export function connectStack(file = process.env.E2E_STACK) {
     replicas,
     part: (/** @type {string} */ name) => /** @type {StackPart} */ (describe().parts[name]),
     stop,
-    /** SIGKILL. @param {string} name */
+    /** Sends SIGKILL. @param {string} name */
     kill: (name) => actOnAll(name, 'kill'),
     start,
     /** @param {string} name @param {Record<string, string>} [environment] */

@@ -17,15 +17,15 @@ import { warmUp } from './warm-up.mjs';
  * @property {import('./servers/index.mjs').Servers} servers
  * @property {string} directory for the data and the description
  * @property {string} logDirectory
- * @property {number} [replicas] of each service and of the gateway
- * @property {string | undefined} [release] the directory of another release, from which the gateway and the services start at first
+ * @property {number} [replicas] number of replicas of the gateway and each service
+ * @property {string | undefined} [release] the directory of the release that the gateway and services start from at first
  */
 
-/** The variables that a process needs from the caller's environment; the others must not change the result of a test. */
+/** The variables that processes get from the caller's environment. All others must not affect a test. */
 const passedOn = /^(PATH|HOME|LANG|LC_.*|TZ|TMPDIR|LOG_LEVEL|NODE_EXTRA_CA_CERTS|SSL_CERT_.*)$/;
 
 /**
- * The whole product on free ports, with databases of its own, whose parts can be stopped and started one by one.
+ * Starts the whole product on free ports, with new databases. Its parts can be stopped and started one by one.
  * Other processes, such as tests, do that through the description in `file` (see stack-client.mjs).
  * @param {StackOptions} options
  */
@@ -44,7 +44,7 @@ export async function startStack({ supervisor, servers, directory, logDirectory,
   const file = join(directory, 'stack.json');
   const partsByName = new Map(parts.map((part) => [part.name, part]));
 
-  /** @param {string} name @param {{ environment?: NodeJS.ProcessEnv, directory?: string }} [options] directory: of another release */
+  /** @param {string} name @param {{ environment?: NodeJS.ProcessEnv, directory?: string }} [options] directory: that of another release */
   async function start(name, options = {}) {
     const part = partsByName.get(name);
     if (!part) await serverNamed(servers, name).start();
@@ -168,7 +168,7 @@ function serverNamed(servers, name) {
 }
 
 /**
- * Takes `POST /<part>/start` (its body: more environment), `/stop` and `/kill` from this machine.
+ * Serves `POST /<part>/start` (body: additional environment), `/stop` and `/kill` on this machine.
  * @param {{ start: (name: string, environment?: NodeJS.ProcessEnv) => Promise<void>, stop: (name: string, options?: { force?: boolean }) => Promise<void> }} actions
  */
 async function startControl({ start, stop }) {

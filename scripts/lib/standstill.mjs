@@ -6,18 +6,18 @@ import { runningSupervisor, startTimeOf } from './supervisor.mjs';
 import { pause } from './time.mjs';
 
 /**
- * `npm run backup` asks a running `npm start` to stand still: all data is then of one moment. The signal says that there is a request, the
- * file by whom: when that process ends, also by a kill, the product goes on.
+ * `npm run backup` asks a running `npm start` to pause, so that all data is from one moment. The signal announces a request, and
+ * the file names the requesting process. When that process ends, even if it was killed, the product resumes.
  */
 const signal = 'SIGUSR2';
 const requestFile = join(dataDirectory, 'standstill.json');
 const readyFile = join(dataDirectory, 'standstill.ready');
 
-/** There while the data is that of a backup and not yet safe to serve: `npm start` refuses it. */
+/** Exists while restored data is not yet safe to serve. `npm start` refuses to start with it. */
 export const unfinishedRestore = join(dataDirectory, 'restore-unfinished');
 
-/** The providers that the sandbox emulates would not stop either, and it has no data on the disk. */
-const kept = ['sandbox'];
+/** Real providers would not stop either, and the sandbox has no data on disk. */
+const running = ['sandbox'];
 
 function requested() {
   try {
@@ -29,7 +29,7 @@ function requested() {
 }
 
 /**
- * For `npm start`: stands still while it is requested.
+ * For `npm start`: pauses the product while a request exists.
  * @param {object} product
  * @param {import('./supervisor.mjs').Supervisor} product.supervisor
  * @param {() => boolean} product.isUp
@@ -43,7 +43,7 @@ export function standStillOnRequest({ supervisor, isUp, log, fail }) {
     isStanding = true;
     try {
       log('Standing still for a backup: gateway, services and servers stop, and requests are refused.');
-      const goOn = await supervisor.pauseEach(({ name }) => !kept.includes(name));
+      const goOn = await supervisor.pauseEach(({ name }) => !running.includes(name));
       writeFileSync(readyFile, '');
       while (requested() && !supervisor.closing) await pause(50);
       await goOn();
@@ -59,9 +59,9 @@ export function standStillOnRequest({ supervisor, isUp, log, fail }) {
 }
 
 /**
- * For `npm run backup`: runs `work` while nothing of the product runs, and lets a product that was running go on.
+ * For `npm run backup`: runs `work` while the product is paused, then resumes a product that was running.
  * @template T
- * @param {string} recordFile of `npm start`
+ * @param {string} recordFile the record file of `npm start`
  * @param {() => Promise<T>} work
  * @returns {Promise<T>}
  */

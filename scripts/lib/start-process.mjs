@@ -18,18 +18,18 @@ import { pause, stopwatch } from './time.mjs';
  * @property {import('./supervisor.mjs').Child} child
  * @property {string} url
  * @property {NodeJS.ProcessEnv} environment
- * @property {Promise<string>} ready the time it took; rejected when the process ends before
+ * @property {Promise<string>} ready the time it took; rejects if the process ends first
  */
 
-/** Compiled code is kept between starts, in one place for all processes: they share most of it. */
+/** The cache of compiled code between starts. All processes share one directory, because they share most code. */
 export const compileCache = () => process.env.NODE_COMPILE_CACHE ?? join(dataDirectory, 'compile-cache');
 
 /**
  * @param {import('./process-definitions.mjs').Process} part
  * @param {ProcessContext} context
  * @param {{ append?: boolean, environment?: NodeJS.ProcessEnv, readyWithinMs?: number, inspectorPort?: number, directory?: string }} [options]
- *   environment: has priority over all other variables; inspectorPort: it is being developed, and restarts on a change; directory: of
- *   another release
+ *   environment: takes priority over all other variables; inspectorPort: enables the inspector and restarts on changes; directory: that
+ *   of another release
  * @returns {RunningProcess}
  */
 export function startProcess(part, context, options = {}) {
@@ -58,7 +58,7 @@ export function startProcess(part, context, options = {}) {
   });
   const url = `http://127.0.0.1:${context.ports.get(part.name)?.http}`;
   const ready = untilReady(child, url + part.readyPath, readyWithinMs).then(elapsed);
-  // A rejection that nobody awaits must not end this process.
+  // An unhandled rejection must not end this process.
   ready.catch(() => {});
   return { part, child, url, environment, ready };
 }
@@ -75,7 +75,7 @@ async function untilReady(child, url, withinMs) {
       answer = `${response.status} ${(await response.text()).slice(0, 2_000)}`;
       if (response.ok) return;
     } catch {
-      // It does not listen yet.
+      // The process is not listening yet.
     }
     await pause(100);
   }

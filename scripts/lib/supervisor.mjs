@@ -19,24 +19,24 @@ import { pause, within } from './time.mjs';
  * @typedef {'tool' | 'gateway' | 'service' | 'server'} Tier
  *
  * @typedef {object} Launch
- * @property {string} name in messages
- * @property {Tier} tier decides the order of stopping
+ * @property {string} name name in messages
+ * @property {Tier} tier determines the stopping order
  * @property {string} command
  * @property {string[]} args
- * @property {NodeJS.ProcessEnv} [env] the whole environment; the caller's by default
+ * @property {NodeJS.ProcessEnv} [env] the complete environment; the caller's by default
  * @property {string} [cwd]
- * @property {string} [logFile] without one the child writes where this process writes
- * @property {boolean} [append] keep what an earlier run of the same child has logged
- * @property {() => void} [cleanUp] runs after the process is gone
- * @property {() => Promise<unknown>} [restart] starts it again after an unexpected end; resolves when it is ready
+ * @property {string} [logFile] without one, the child inherits this process's output
+ * @property {boolean} [append] keep the log of the child's earlier run
+ * @property {() => void} [cleanUp] runs after the process has ended
+ * @property {() => Promise<unknown>} [restart] restarts it after an unexpected end; resolves when it is ready
  *
  * @typedef {object} Child
  * @property {string} name
  * @property {Tier} tier
  * @property {number} pid
  * @property {string | undefined} logFile
- * @property {boolean} endExpected its end is not reported: it is stopped, or its starter handles the end
- * @property {string | undefined} ended how it ended, once it has
+ * @property {boolean} endExpected no report on its end: it is being stopped, or its starter handles the end
+ * @property {string | undefined} ended how it ended; undefined while it runs
  * @property {Promise<void>} exited
  * @property {(graceMs: number) => Promise<void>} stop
  * @property {(() => Promise<unknown>) | undefined} restart
@@ -45,7 +45,7 @@ import { pause, within } from './time.mjs';
  */
 
 /**
- * The gateway first, so that nothing new comes in; the servers last, so that the services can finish. Replicas answer new requests for
+ * The gateway stops first, so nothing new comes in. The servers stop last, so services can finish. Replicas answer new requests for
  * a while (DRAIN_MS).
  */
 const stoppingOrder = /** @type {const} */ ([
@@ -58,10 +58,10 @@ const stoppingOrder = /** @type {const} */ ([
 const LOG_LIMIT = { bytes: 64 * 1024 ** 2, checkMs: 5_000 };
 
 /**
- * Starts processes, each in a process group of its own: a Ctrl-C in the terminal reaches only this process,
- * which then decides the order, and a signal to the group also ends what the child itself has started.
+ * Starts processes, each in a separate process group. A Ctrl-C in the terminal then reaches only this process,
+ * which decides the order. A signal to the group also ends processes that the child has started.
  * @param {{ recordFile?: string, url?: string, onUnexpectedExit?: (child: Child) => void, logLimit?: typeof LOG_LIMIT }} [options]
- *   url: of what it runs, for the record
+ *   url: address of the product, for the record
  */
 export function createSupervisor({ recordFile, url, onUnexpectedExit, logLimit = LOG_LIMIT } = {}) {
   /** @type {Set<Child>} */
@@ -76,7 +76,7 @@ export function createSupervisor({ recordFile, url, onUnexpectedExit, logLimit =
     try {
       writeRecord(recordFile, children, url);
     } catch {
-      // On a full disk. The record is needed only after a kill, and the processes must end in order even so.
+      // The disk may be full. The record matters only after a kill, and the processes must still end in order.
     }
   };
 
@@ -101,7 +101,7 @@ export function createSupervisor({ recordFile, url, onUnexpectedExit, logLimit =
       exited: ended.then((how) => {
         child.ended = how;
         stopLimiting();
-        // What the child left running in its group must not outlive it.
+        // Processes that the child left running in its group must not outlive it.
         signalGroup(pid, 'SIGKILL');
         children.delete(child);
         launch.cleanUp?.();
@@ -123,12 +123,12 @@ export function createSupervisor({ recordFile, url, onUnexpectedExit, logLimit =
       const ofTier = [...children].filter((child) => child.tier === tier);
       await Promise.all(ofTier.map((child) => child.stop(graceMs)));
     }
-    // A record that this run has not written belongs to another run.
+    // Without a record by this run, the file belongs to another run.
     if (recordFile && recorded) rmSync(recordFile, { force: true });
   }
 
   /**
-   * Stops those that `isPaused`, in order, with as much time as each needs: a server that is killed leaves its files in disorder.
+   * Stops the matching children in order. Each gets enough time, because a killed server may leave its files in disorder.
    * @param {(child: Child) => boolean} isPaused
    * @returns {Promise<() => Promise<void>>} starts them again
    */
@@ -155,7 +155,7 @@ export function createSupervisor({ recordFile, url, onUnexpectedExit, logLimit =
     get closing() {
       return closing;
     },
-    /** Kills every child at once. For the end of this process. */
+    /** Kills every child at once, when this process ends. */
     killAll() {
       for (const child of children) signalGroup(child.pid, 'SIGKILL');
     },
@@ -182,13 +182,13 @@ function spawnDetached({ command, args, env, cwd, logFile, append }) {
 function openLog(logFile, append) {
   mkdirSync(dirname(logFile), { recursive: true });
   if (!append) rmSync(logFile, { force: true });
-  // Each line is added at the end, also after the file was emptied.
+  // Each line is added at the end, even after the file was emptied.
   return openSync(logFile, 'a');
 }
 
 /**
- * Keeps a log below about twice its limit: a process has its log open, so what is in it is copied to a second file, and the first one is
- * emptied. A line that is written between the two is lost.
+ * Keeps a log below about twice its limit. Since a process has its log open, the content is copied to a second file and the first one is
+ * emptied. A line written between the two steps is lost.
  * @param {string} logFile
  * @param {typeof LOG_LIMIT} limit
  */
@@ -199,7 +199,7 @@ function limitLog(logFile, { bytes, checkMs }) {
       copyFileSync(logFile, `${logFile}.1`);
       truncateSync(logFile);
     } catch {
-      // A full disk, or a log that somebody has removed: the process goes on.
+      // The disk may be full, or somebody has removed the log. The process continues.
     }
   }, checkMs);
   timer.unref();
@@ -223,15 +223,15 @@ function signalGroup(pid, signal) {
   try {
     process.kill(-pid, signal);
   } catch {
-    // the whole group is gone already
+    // The whole group has already ended.
   }
 }
 
 /**
- * Runs a command to its end. Its output goes to the log.
+ * Runs a command to completion. Its output goes to the log.
  * @param {Supervisor} supervisor
  * @param {Omit<Launch, 'tier'> & { timeoutMs?: number }} launch
- * @returns {Promise<boolean>} whether it ended well
+ * @returns {Promise<boolean>} whether it succeeded
  */
 export async function runTool(supervisor, { timeoutMs = 15 * 60_000, ...launch }) {
   const child = supervisor.start({ ...launch, tier: 'tool' });
@@ -257,7 +257,7 @@ export function lastLines(logFile, lines) {
 }
 
 /**
- * A process id may be reused by another process; id and start time together identify one process.
+ * The start time of a process. Process ids are reused; id and start time together identify one process.
  * @param {number} pid
  * @returns {string | undefined}
  */
@@ -267,7 +267,7 @@ export function startTimeOf(pid) {
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     return fields[0] === 'Z' ? undefined : fields[19];
   } catch {
-    // no such process, or a system without /proc
+    // There is no such process, or the system has no /proc.
   }
   if (process.platform === 'linux') return undefined;
   try {
@@ -285,7 +285,7 @@ function writeRecord(recordFile, children, url) {
     supervisor: { ...entry(process.pid), url },
     children: [...children].map((child) => ({ name: child.name, ...entry(child.pid) })),
   };
-  // Other commands read it at any time.
+  // Other commands may read it at any time, so it is replaced atomically.
   writeFileSync(`${recordFile}.new`, JSON.stringify(record));
   renameSync(`${recordFile}.new`, recordFile);
 }
@@ -293,14 +293,14 @@ function writeRecord(recordFile, children, url) {
 /** @param {{ pid: number, startTime?: string }} entry */
 const isAlive = ({ pid, startTime }) => startTime !== undefined && startTimeOf(pid) === startTime;
 
-/** The run that keeps this record, while it is alive. @param {string} recordFile */
+/** The run that owns this record, if it is alive. @param {string} recordFile */
 export function runningSupervisor(recordFile) {
   const record = readRecord(recordFile);
   return record && isAlive(record.supervisor) ? record.supervisor : undefined;
 }
 
 /**
- * Ends the processes that an earlier run has left, because it was killed.
+ * Ends processes left behind by an earlier run that was killed.
  * @param {string} recordFile
  * @returns {Promise<string[]>} their names
  */

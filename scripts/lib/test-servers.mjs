@@ -8,7 +8,7 @@ import { startRestrictedServers } from './restricted-servers.mjs';
 import { startServers } from './servers/index.mjs';
 import { startS3 } from './servers/s3.mjs';
 
-/** In memory where there is room: the stand-in of MongoDB waits for the disk at every commit. */
+/** A directory in memory if there is space: the MongoDB stand-in waits for the disk on every commit. */
 export function makeTemporaryDirectory() {
   const memory = '/dev/shm';
   const gibibytes = (/** @type {string} */ path) => {
@@ -22,8 +22,8 @@ export function makeTemporaryDirectory() {
 /**
  * @typedef {object} TestContext
  * @property {import('./supervisor.mjs').Supervisor} supervisor
- * @property {string} directory for their data
- * @property {(() => Promise<void>)[]} removals gets what ends servers that are no child processes of the supervisor
+ * @property {string} directory for the servers' data
+ * @property {(() => Promise<void>)[]} removals collects cleanups for servers that are not child processes of the supervisor
  * @property {string} logDirectory
  * @property {(line: string) => void} log
  */
@@ -45,7 +45,7 @@ export async function startTestServers(
       `${`${server.name} ${server.version}`.trim()}: ${server.choice} after ${server.took} (${server.reason})`,
     );
   const storage = withS3 ? startObjectStorage(context, s3, onUp) : undefined;
-  // A rejection is reported when it is awaited, after the other servers.
+  // Rejections are reported when the promise is awaited, after the other servers.
   storage?.catch(() => {});
   const servers = isRestricted
     ? (await startRestrictedServers(context, onUp)).servers
@@ -58,7 +58,7 @@ export async function startTestServers(
 }
 
 /**
- * The tests that need it fail with a message when it is missing.
+ * Starts S3 storage if possible. Tests that need it fail with a message if it is missing.
  * @param {import('./servers/candidate.mjs').Context} context
  * @param {number} port
  * @param {(picked: import('./servers/index.mjs').Picked) => void} onUp
@@ -75,7 +75,7 @@ async function startObjectStorage(context, port, onUp) {
   }
 }
 
-/** @param {string} directory @param {string[]} forJest patterns of paths, among options */
+/** Whether jest's arguments select tests in a directory. @param {string} directory @param {string[]} forJest path patterns and options */
 export function mayRunTestsIn(directory, forJest) {
   const patterns = forJest.filter((argument) => !argument.startsWith('-'));
   const paths = readdirSync(join(root, directory)).map((name) => join(root, directory, name));

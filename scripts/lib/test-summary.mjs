@@ -1,15 +1,15 @@
-/** The counts of `npm test`, and its summary. */
+/** The counts and the summary of `npm test`. */
 const SLOWEST = 10;
 
-/** For a POSIX shell. @param {string} word */
+/** Quotes a word for a POSIX shell. @param {string} word */
 const quoted = (word) => (/^[\w./:=-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`);
 
-/** @param {string} title as jest takes it: a regular expression */
+/** Escapes a title, because jest expects a regular expression. @param {string} title */
 const pattern = (title) => title.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
 
 /** @param {import('./jest/reporter.mjs').FileResult} result @param {string} command */
 function rerunsOf({ project, file, failed }, command) {
-  // The long tests are two projects and one kind; a command for one kind of servers takes files alone.
+  // The long tests are two projects but one kind. A command for one kind of servers takes only files.
   const kind = command.startsWith('npm test') ? `--only ${project === 'e2e-long' ? 'long' : project} ` : '';
   const whole = `${command} ${kind}${file}`;
   return failed.length === 0 ? [whole] : failed.map((title) => `${whole} -t ${quoted(pattern(title))}`);
@@ -22,12 +22,12 @@ export function createSummary() {
   /** @type {import('./jest/reporter.mjs').FileResult[]} */
   const files = [];
   return {
-    /** The command that runs a part again. */
+    /** The command that reruns failed tests. */
     rerunBy: 'npm test --',
     get failed() {
       return failed;
     },
-    /** @param {boolean} isOk @param {string} [rerun] what runs it again */
+    /** @param {boolean} isOk @param {string} [rerun] arguments that rerun it */
     count(isOk, rerun) {
       if (isOk) passed += 1;
       else failed += 1;

@@ -6,7 +6,7 @@ export { pause };
  * @template T
  * @param {Promise<T>} promise
  * @param {number} milliseconds
- * @returns {Promise<T | undefined>} undefined when the time ran out first
+ * @returns {Promise<T | undefined>} undefined on timeout
  */
 export async function within(promise, milliseconds) {
   const timer = new AbortController();
@@ -19,7 +19,7 @@ export async function within(promise, milliseconds) {
 
 /**
  * Measures a duration.
- * @returns {() => string} the seconds since the call
+ * @returns {() => string} the seconds since this call
  */
 export function stopwatch() {
   const startedAt = performance.now();

@@ -1,6 +1,6 @@
 /**
- * Run by warm-up.mjs in a process of its own: loads the sources of all processes without running any of them,
- * which leaves their compiled form in NODE_COMPILE_CACHE.
+ * Run by warm-up.mjs in a separate process. It loads the sources of all processes without running them,
+ * which stores their compiled code in NODE_COMPILE_CACHE.
  */
 import { flushCompileCache } from 'node:module';
 import { dirname, join } from 'node:path';
@@ -9,11 +9,11 @@ import { processes } from './process-definitions.mjs';
 
 const mains = processes.map(({ main }) => main);
 const statements = mains.map((main) => `import ${JSON.stringify(pathToFileURL(main).href)};`);
-// All imports are compiled before the first is evaluated, and that one ends the evaluation.
+// All imports are compiled before the first one is evaluated, which ends the evaluation with an error.
 const source = `import "data:text/javascript,throw 'loaded'"; ${statements.join(' ')}`;
 const ignored = () => {};
 await import(`data:text/javascript,${encodeURIComponent(source)}`).catch(ignored);
-// CommonJS packages are compiled only when they are evaluated. Composition roots start nothing by themselves.
+// CommonJS packages are compiled only when evaluated. Composition roots start nothing by themselves.
 for (const main of mains) {
   await import(pathToFileURL(join(dirname(main), 'service.ts')).href).catch(ignored);
 }

@@ -5,8 +5,8 @@ import { compileCache } from './start-process.mjs';
 import { runTool } from './supervisor.mjs';
 
 /**
- * Compiles all sources into the cache that the processes share. Otherwise each would do it for itself at the first
- * start, and keep the 20 MiB that the type stripper needs. A failure has no other effect and is ignored.
+ * Compiles all sources into the cache that the processes share. Otherwise each process would compile on its first
+ * start, and keep the 20 MiB that the type stripper needs. Failures are ignored: they only slow the start down.
  * @param {import('./supervisor.mjs').Supervisor} supervisor
  * @param {string} logDirectory
  */

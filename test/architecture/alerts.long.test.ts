@@ -1,4 +1,4 @@
-/** The rules of the alerts as Prometheus reads them: its own program checks them, and runs their firing and silent cases. */
+/** Checks the alert rules with Prometheus's own program, which also runs their firing and silent cases. */
 import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -25,10 +25,10 @@ const promtool = async (...args: string[]): Promise<string> => {
   return stdout + stderr;
 };
 
-test('promtool accepts them', async () => {
+test('promtool accepts the alert rules', async () => {
   expect(await promtool('check', 'rules', 'alerts.yml')).toContain('SUCCESS');
 });
 
-test('each fires in its case, also for the first event of a series, and is silent in the other', async () => {
+test('each alert fires in its case, even for the first event of a series, and is silent in the other case', async () => {
   expect(await promtool('test', 'rules', 'alerts.test.yml')).toContain('SUCCESS');
 }, 180_000);

@@ -1,4 +1,4 @@
-/** The rules of the alerts, without Prometheus: alerts.long.test.ts runs them. */
+/** Checks the alert rules without Prometheus; alerts.long.test.ts runs them. */
 import { writeFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import { parse, stringify } from 'yaml';
@@ -18,7 +18,7 @@ const { tests } = parse(read('deploy/observability/alerts.test.yml')) as {
   tests: { name: string; promql_expr_test: { expr: string; exp_samples: unknown[] }[] }[];
 };
 
-test('each alert has a section that says what to do, and no other has one', () => {
+test('each alert has a section in the guide, and no other section exists', () => {
   const sections = read('docs/guides/operators/alerts.md').match(/(?<=^### )\w+$/gm);
   expect(sections).toEqual(rules.map(({ alert }) => alert));
   for (const { alert, annotations } of rules)
@@ -26,21 +26,21 @@ test('each alert has a section that says what to do, and no other has one', () =
 });
 
 describe.each(rules)('$alert', ({ alert, expr, labels }) => {
-  test('has a firing and a silent case', () => {
+  test('an alert has a firing and a silent case', () => {
     const cases = tests.filter(({ name }) => name === `${alert} fires` || name === `${alert} is silent`);
-    const expected = cases.map(({ promql_expr_test: [asked] }) => asked?.exp_samples.length);
+    const expected = cases.map(({ promql_expr_test: [sample] }) => sample?.exp_samples.length);
     expect(expected).toEqual([1, 0]);
     for (const { promql_expr_test } of cases) expect(promql_expr_test[0]?.expr).toContain(`"${alert}"`);
     expect(['critical', 'warning']).toContain(labels.severity);
   });
 
-  test('reads metrics that the guide lists', () => {
+  test('an alert reads metrics that the guide lists', () => {
     const listed = listedMetrics();
     for (const name of metricsOf(expr)) expect(listed).toContain(name);
   });
 });
 
-test('are the PrometheusRule of Kubernetes; npm run generate writes it', () => {
+test('the PrometheusRule of Kubernetes equals the alert rules; npm run generate writes it', () => {
   const file = 'deploy/kubernetes/components/monitoring/prometheus-rule.yaml';
   const expected = {
     apiVersion: 'monitoring.coreos.com/v1',

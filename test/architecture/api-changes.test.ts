@@ -4,7 +4,7 @@ import { breakingChanges } from './api-changes.ts';
 import { loadApiDocument } from './api-document.ts';
 import { exists, files, read } from './support.ts';
 
-/** By their versions, the newest last. */
+/** The released documents by version, newest last. */
 const RELEASES = files
   .filter((file) => /^docs\/api\/openapi-[\d.]+\.json$/.test(file))
   .sort((a, b) => a.localeCompare(b, 'en', { numeric: true }));
@@ -13,9 +13,9 @@ const deletion = (status: number): string =>
   `paths//api/v1/auth/delete-account/post/responses/${status}/content/application/json/schema/required`;
 
 /**
- * The only exception. 1.0.0 had one schema for 200 and another for 202, and generated clients decode both by the first: the Kotlin client
- * threw after the deletion was scheduled and every token revoked. Now both have one schema, in which only `message` is required. The
- * bodies are the same.
+ * The only exception. 1.0.0 had one schema for 200 and another for 202, and generated clients decoded both with the first. The Kotlin
+ * client threw after the deletion was scheduled and every token revoked. Now both responses share one schema that requires only
+ * `message`. The bodies are unchanged.
  */
 const DECLARED: Readonly<Record<string, readonly string[]>> = {
   '1.0.0': [`${deletion(200)}/1`, `${deletion(202)}/1`, `${deletion(202)}/2`],
@@ -28,13 +28,13 @@ beforeAll(async () => {
 
 const majorOf = (version: string): number => Number.parseInt(version, 10);
 
-/** A client may have been generated from any of them. */
+/** Releases that clients of this major version may have been generated from. */
 const releasesOfThisMajor = (): ApiDocument[] =>
   RELEASES.map((file): ApiDocument => JSON.parse(read(file))).filter(
     ({ info }) => majorOf(info.version) === majorOf(API_VERSION),
   );
 
-test('a release has its document, and its entry in CHANGELOG.md', () => {
+test('every release has a document and an entry in CHANGELOG.md', () => {
   expect(exists(`docs/api/openapi-${API_VERSION}.json`)).toBe(true);
   expect(read('CHANGELOG.md')).toContain(`## [${API_VERSION}]`);
   expect(JSON.parse(read('package.json')).version).toBe(API_VERSION);
@@ -49,7 +49,7 @@ test('clients of every kept release of this major version work with this documen
   }
 });
 
-describe('a breaking change is', () => {
+describe('breaking changes', () => {
   // biome-ignore lint/suspicious/noExplicitAny: a change may be anywhere in the document
   type Change = (changed: any) => void;
   const CASES: [string, Change, RegExp][] = [
@@ -65,7 +65,7 @@ describe('a breaking change is', () => {
       /posts\/get\/parameters\/0/,
     ],
     [
-      'another operation id',
+      'a changed operation id',
       ({ paths }) => {
         paths['/api/v1/posts'].get.operationId = 'listPosts';
       },
@@ -77,58 +77,58 @@ describe('a breaking change is', () => {
       /store-purchases\/post\/responses\/200$/m,
     ],
     [
-      'a removed field of an answer',
+      'a field removed from a response',
       ({ components }) => delete components.schemas.User.properties.username,
       /auth\/me\/get\/.*user\/properties\/username$/m,
     ],
     [
-      'a field that an answer may lack',
+      'a response field that becomes optional',
       ({ components }) => components.schemas.Post.required.shift(),
       /posts\/get\/responses\/200\/.*\/required\/0$/m,
     ],
     [
-      'another type of a field',
+      'a changed field type',
       ({ components }) => {
         components.schemas.Payment.properties.amount = { type: 'string' };
       },
       /properties\/amount\/type$/m,
     ],
     [
-      'null where there was none',
+      'a field that becomes nullable',
       ({ components }) => {
         components.schemas.Gym.properties.rating_count = { type: ['integer', 'null'] };
       },
       /rating_count\/type/,
     ],
     [
-      'a new value of an enumerated field of an answer',
+      'a new value of an enumerated response field',
       ({ components }) => components.schemas.Trainee.properties.status.enum.push('paused'),
       /responses\/200\/.*\/status\/enum\/2$/m,
     ],
     [
-      'an error of many operations that has another body',
+      'a changed body of a shared error',
       ({ components }) => {
         components.responses.Unauthorized.content = { 'text/plain': { schema: { type: 'string' } } };
       },
       /posts\/get\/responses\/401\/content\/application\/json/m,
     ],
     [
-      'an error of many operations that lacks a header',
+      'a header removed from a shared error',
       ({ components }) => delete components.responses.TooManyRequests.headers['Retry-After'],
       /posts\/get\/responses\/429\/headers\/Retry-After$/m,
     ],
     [
-      'a value that a request may not have any more',
+      'a value removed from a request field',
       ({ components }) => components.schemas.PostPaymentsBoostRequest.properties.level.enum.pop(),
       /boost\/post\/requestBody\/.*\/level\/enum\/1$/m,
     ],
     [
-      'a field that a request must have now',
+      'a new required request field',
       ({ components }) => components.schemas.PostGymsRequest.required.push('description'),
       /gyms\/post\/requestBody\/.*\/required\/4$/m,
     ],
     [
-      'a body that is required now',
+      'a request body that becomes required',
       ({ paths }) => {
         paths['/api/v1/auth/me'].put.requestBody.required = true;
       },
@@ -136,19 +136,19 @@ describe('a breaking change is', () => {
     ],
   ];
 
-  test.each(CASES)('%s', (_name, change, expected) => {
+  test.each(CASES)('%s is a breaking change', (_name, change, expected) => {
     const changed = structuredClone(document);
     change(changed);
     expect(breakingChanges(document, changed).join('\n')).toMatch(expected);
   });
 
-  test('not an addition', () => {
+  test('an addition is not a breaking change', () => {
     const changed = structuredClone(document);
-    // biome-ignore lint/suspicious/noExplicitAny: as above
+    // biome-ignore lint/suspicious/noExplicitAny: see above
     const { paths, components } = changed as any;
     paths['/api/v1/things'] = structuredClone(paths['/api/v1/posts']);
     components.schemas.User.properties.nickname = { type: 'string' };
-    // A field that every answer has, as those of our resources are.
+    // A field that every response has, like those of all our resources.
     components.schemas.Gym.properties.nickname = { type: 'string' };
     components.schemas.Gym.required.push('nickname');
     components.schemas.Gym.properties.description.type = 'string';

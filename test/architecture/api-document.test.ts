@@ -15,7 +15,7 @@ import { referenceOf, type Schema } from '../../gateway/src/api/schema.ts';
 import { loadApiDocument } from './api-document.ts';
 import { loadRouteTables, type Route } from './route-tables.ts';
 
-interface Found extends Operation {
+interface NamedOperation extends Operation {
   method: string;
   path: string;
 }
@@ -32,7 +32,7 @@ interface Response {
 }
 
 let document: ApiDocument;
-let operations: Found[];
+let operations: NamedOperation[];
 let routes: Map<string, Route>;
 
 beforeAll(async () => {
@@ -44,31 +44,23 @@ beforeAll(async () => {
   routes = new Map(tables.map((route) => [`${route.method} ${route.path}`, route]));
 });
 
-const routeOf = ({ method, path }: Found): Route => {
+const routeOf = ({ method, path }: NamedOperation): Route => {
   const own = path.replace('/api/v1', '').replaceAll(/\{(\w+)\}/g, ':$1');
   return routes.get(`${method.toUpperCase()} ${own}`) as Route;
 };
-/** Those that the operation refers to, too. */
-const responsesOf = ({ responses }: Found): [string, Response][] =>
+/** An operation's responses, including those that it refers to. */
+const responsesOf = ({ responses }: NamedOperation): [string, Response][] =>
   Object.entries(responses as unknown as Record<string, Response & { $ref?: string }>).map(
     ([status, { $ref, ...own }]) => {
       const common = document.components.responses?.[$ref?.split('/').at(-1) ?? ''];
       return [status, $ref === undefined ? own : (common as unknown as Response)];
     },
   );
-const bodyOf = ({ requestBody }: Found): [string, Body][] =>
+const bodyOf = ({ requestBody }: NamedOperation): [string, Body][] =>
   Object.entries((requestBody as { content?: Record<string, Body> } | undefined)?.content ?? {});
-const nameOf = ({ method, path }: Found): string => `${method.toUpperCase()} ${path}`;
+const nameOf = ({ method, path }: NamedOperation): string => `${method.toUpperCase()} ${path}`;
 
-/** With which a summary begins. */
-const VERBS: ReadonlySet<string> = new Set(
-  (
-    'Add Buy Cancel Change Confirm Create Delete Disconnect Download List Mark Rate Redeem Register Reject Remove Report Request ' +
-    'Reset Resolve Retrieve Return Revoke Schedule Set Sign Start Turn Unregister Update Upload'
-  ).split(' '),
-);
-
-/** Every schema of the document, with the place where it stands. */
+/** Every schema in the document, with its location. */
 const schemasIn = (value: unknown, place = ''): [string, Schema][] => {
   if (Array.isArray(value)) return value.flatMap((entry, i) => schemasIn(entry, `${place}/${i}`));
   if (typeof value !== 'object' || value === null) return [];
@@ -84,7 +76,7 @@ interface Field {
   field: Schema;
 }
 
-/** Every property of the components: the document has no bodies besides. */
+/** Every property in the components. The document has no bodies elsewhere. */
 const fieldsIn = ({ components }: ApiDocument): Field[] =>
   schemasIn(components.schemas).flatMap(([place, { properties }]) =>
     place.endsWith('/properties') || properties === undefined
@@ -96,7 +88,7 @@ const fieldsIn = ({ components }: ApiDocument): Field[] =>
         })),
   );
 
-/** Its own, or that of the component that it is. */
+/** The field's own description, or that of its component. */
 const descriptionOf = (field: Schema): string => {
   const component = document.components.schemas[referenceOf(field) ?? ''] as Schema | undefined;
   return String(field.description ?? component?.description ?? '');
@@ -105,23 +97,23 @@ const descriptionOf = (field: Schema): string => {
 const isNumber = ({ type }: Schema): boolean =>
   [type].flat().some((one) => one === 'integer' || one === 'number');
 
-/** Problems with what `check` finds, by place. */
+/** Locations of schemas for which `check` holds. */
 const places = (check: (schema: Schema) => boolean): string[] =>
   schemasIn({ paths: document.paths, components: document.components })
     .filter(([, schema]) => check(schema))
     .map(([place]) => place);
 
-describe('generators can make a client of the document', () => {
-  test('answers may get further fields', () => {
+describe('client generation from the document', () => {
+  test('responses may contain additional fields', () => {
     expect(places((schema) => schema.additionalProperties === false)).toEqual([]);
   });
 
-  test('no value is null alone, outside of a nullable one', () => {
+  test('null appears only as the alternative of a nullable value', () => {
     const lone = places((schema) => schema.type === 'null').filter((place) => !/\/anyOf\/1$/.test(place));
     expect(lone).toEqual([]);
   });
 
-  test('there is no union but with null', () => {
+  test('every union is a value or null', () => {
     const unions = places(
       ({ anyOf, oneOf }) =>
         oneOf !== undefined ||
@@ -130,11 +122,11 @@ describe('generators can make a client of the document', () => {
     expect(unions).toEqual([]);
   });
 
-  test('no flag is a constant', () => {
+  test('no boolean is a constant', () => {
     expect(places((schema) => typeof schema.const === 'boolean')).toEqual([]);
   });
 
-  test('no enumerated value has a backslash', () => {
+  test('no enumerated value contains a backslash', () => {
     expect(places((schema) => JSON.stringify(schema.enum ?? []).includes('\\'))).toEqual([]);
   });
 
@@ -149,7 +141,7 @@ describe('generators can make a client of the document', () => {
     expect(amount).toMatchObject({ type: 'integer', format: 'int64' });
   });
 
-  test('ids, pages and prices in queries are numbers, or lists of them', () => {
+  test('ids, pages and prices in queries are numbers or lists of numbers', () => {
     const text = operations.flatMap((operation) =>
       ((operation.parameters ?? []) as unknown as { name: string; in: string; schema: Schema }[])
         .filter(({ in: where, name }) => where === 'query' && /page$|_ids?$|_price$/.test(name))
@@ -159,7 +151,7 @@ describe('generators can make a client of the document', () => {
     expect(text).toEqual([]);
   });
 
-  test('every body has a name of its own, or of what it holds', () => {
+  test('every body is a named component', () => {
     const nameless = operations.flatMap((operation) =>
       [
         ...bodyOf(operation),
@@ -172,7 +164,7 @@ describe('generators can make a client of the document', () => {
     expect(Object.keys(document.components.schemas).filter((name) => /\d\d\d/.test(name))).toEqual([]);
   });
 
-  test('an error that many operations answer alike stands once, also one with a limit of its own', () => {
+  test('an error that many operations share is defined once, even with its own limit', () => {
     const responses = Object.values(document.paths).flatMap((item) =>
       Object.values(item).flatMap((operation) => Object.entries(operation.responses as object)),
     );
@@ -190,7 +182,7 @@ describe('generators can make a client of the document', () => {
     });
   });
 
-  test('an optional body is not required', () => {
+  test('an optional request body is not required', () => {
     const required = operations.filter(
       (operation) =>
         (operation.requestBody as { required?: boolean } | undefined)?.required === true &&
@@ -204,7 +196,7 @@ describe('generators can make a client of the document', () => {
   });
 });
 
-describe('people can read the document', () => {
+describe('descriptions for people', () => {
   test('every operation, tag and response is described', () => {
     const bare = operations.filter(
       ({ summary, description }) => !summary || !description || description === summary,
@@ -214,27 +206,7 @@ describe('people can read the document', () => {
     for (const { description } of document.tags) expect(description).toMatch(/\.$/);
   });
 
-  test('every summary is a verb phrase of at most six words', () => {
-    const problemsOf = (summary: string): string[] => {
-      const [first = '', ...others] = summary.split(' ');
-      return [
-        ...(VERBS.has(first)
-          ? []
-          : ['does not begin with a verb of VERBS, in this test; it grows with the product']),
-        ...(others.length < 6 ? [] : ['has more than six words']),
-        ...(summary.endsWith('.') ? ['ends with a period'] : []),
-        ...(/\b(?:own|likewise|whoever)\b/i.test(summary) ? ['has an unidiomatic word'] : []),
-      ];
-    };
-    const bad = operations.flatMap((operation) =>
-      problemsOf(operation.summary as string).map(
-        (problem) => `${nameOf(operation)}: "${operation.summary}" ${problem}`,
-      ),
-    );
-    expect(bad).toEqual([]);
-  });
-
-  test('every operation and event has a text in each language besides English, and no other has one', () => {
+  test('every operation and event has a text in each language other than English, and no others have one', () => {
     expect(Object.keys(DOCUMENT_TEXTS)).toEqual(LOCALES.filter((locale) => locale !== DEFAULT_LOCALE));
     const ids = operations.map(({ operationId }) => String(operationId));
     for (const texts of Object.values(DOCUMENT_TEXTS)) {
@@ -243,7 +215,7 @@ describe('people can read the document', () => {
     }
   });
 
-  test('a summary in Persian is one line in Persian letters of at most 80 characters, which no other has', () => {
+  test('Persian summaries are unique lines in Persian letters of at most 80 characters', () => {
     const summaries = Object.values(DOCUMENT_TEXTS.fa?.operations ?? {});
     const bad = summaries.filter(
       (text) => !/^\p{Script=Arabic}/u.test(text) || /[\w\n.يك]/.test(text) || text.length > 80,
@@ -263,7 +235,7 @@ describe('people can read the document', () => {
     expect(bare).toEqual([]);
   });
 
-  test('every field is described, or has a described component', () => {
+  test('every field is described, directly or by its component', () => {
     const bare = fieldsIn(document)
       .filter(({ field }) => !/\w{2}.* \w{2}/.test(descriptionOf(field)))
       .map(({ place }) => place);
@@ -271,7 +243,7 @@ describe('people can read the document', () => {
     expect(fieldsIn(document).length).toBeGreaterThan(500);
   });
 
-  test('an amount says its currency, a length of time and a size their unit, and a rate that it is in percent', () => {
+  test('amounts name their currency, durations and sizes their unit, and rates percent', () => {
     const UNITS: readonly [name: RegExp, unit: RegExp][] = [
       [/(?:^|_)(?:amount|price|balance|fee)$|^(?:plus|basic|pro)$/, /\bTooman\b/],
       [/_rial$/, /\bRial\b/],
@@ -289,7 +261,7 @@ describe('people can read the document', () => {
     expect(mistakes).toEqual([]);
   });
 
-  test('a time in an answer has the pattern of timestamps, and says its format and zone', () => {
+  test('every time in a response has the timestamp pattern, and its description has the format and zone', () => {
     const times = fieldsIn(document).filter(
       ({ name, place }) => /_(?:at|until)$/.test(name) && !place.includes('Request'),
     );
@@ -305,7 +277,7 @@ describe('people can read the document', () => {
     expect(times.length - others.length).toBeGreaterThan(30);
   });
 
-  test('every operation may be 429, which says when to try again', () => {
+  test('every operation documents 429 with the time to try again', () => {
     for (const operation of operations) {
       const limited = responsesOf(operation).find(([status]) => status === '429');
       const headers = ['Retry-After', 'X-RateLimit-Limit', 'X-RateLimit-Remaining'];
@@ -334,7 +306,7 @@ describe('people can read the document', () => {
       ]);
   });
 
-  test('every operation has samples in the languages that the reference does not make itself', () => {
+  test('every operation has samples in the languages that the reference does not generate', () => {
     const languages = operations.map((operation) => [
       nameOf(operation),
       (operation['x-codeSamples'] as { lang: string }[]).map(({ lang }) => lang),
@@ -342,7 +314,7 @@ describe('people can read the document', () => {
     expect(languages).toEqual(operations.map((operation) => [nameOf(operation), ['typescript', 'kotlin']]));
   });
 
-  test('the samples of the operations that take an Idempotency-Key send one, and no others do', () => {
+  test('exactly the operations that accept an Idempotency-Key send one in their samples', () => {
     const mistakes = operations.flatMap((operation) =>
       (operation['x-codeSamples'] as { lang: string; source: string }[])
         .filter(
@@ -354,7 +326,7 @@ describe('people can read the document', () => {
     expect(operations.filter((operation) => routeOf(operation).idempotent).length).toBeGreaterThan(4);
   });
 
-  test('every error lists the codes of its operation with their causes, and its example has one of them', () => {
+  test("every error lists its operation's codes and causes, and its example has one of the codes", () => {
     const mistakes = operations.flatMap((operation) => {
       const codes = errorCodesOf(routeOf(operation) as never);
       return responsesOf(operation).flatMap(([status, response]) => {
@@ -372,7 +344,7 @@ describe('people can read the document', () => {
     expect(mistakes).toEqual([]);
   });
 
-  test('the introduction names every error with its text in `error`', () => {
+  test('the introduction lists every error whose text is in `error`', () => {
     const others = operations.flatMap((operation) =>
       responsesOf(operation)
         .filter(([, { content }]) => {
@@ -390,7 +362,7 @@ describe('people can read the document', () => {
     expect(listed.length).toBeGreaterThan(5);
   });
 
-  test('an operation names OAuth with the scopes that open it, if its route is open to apps', () => {
+  test('an operation names OAuth and the required scopes if its route is open to apps', () => {
     const { oauth } = document.components.securitySchemes as unknown as {
       oauth: { flows: { authorizationCode: { scopes: Record<string, string> } & Record<string, unknown> } };
     };
@@ -402,7 +374,7 @@ describe('people can read the document', () => {
     expect(Object.keys(scopes)).toEqual([...OAUTH_SCOPES]);
     for (const text of Object.values(scopes)) expect(text).toMatch(/^[A-Z][a-z].* /);
 
-    const scopesOf = (operation: Found): string[][] =>
+    const scopesOf = (operation: NamedOperation): string[][] =>
       (operation['x-oauth-scopes'] as string[][] | undefined) ?? [];
     const mistakes = operations.filter((operation) => {
       const route = routeOf(operation);
@@ -422,18 +394,19 @@ describe('people can read the document', () => {
     expect(byId.get('getAuditLog')).toEqual([]);
   });
 
-  test('every link leads to an operation that takes the id', () => {
-    const known = new Map(operations.map((operation) => [String(operation.operationId), operation]));
+  test('every link leads to an operation that accepts the id', () => {
+    const byId = new Map(operations.map((operation) => [String(operation.operationId), operation]));
     for (const { from, to } of LINKS) {
-      for (const id of [from[0], ...to]) expect([id, known.has(id)]).toEqual([id, true]);
-      const links = responsesOf(known.get(from[0]) as Found).find(([status]) => status === from[1])?.[1]
-        .links;
+      for (const id of [from[0], ...to]) expect([id, byId.has(id)]).toEqual([id, true]);
+      const links = responsesOf(byId.get(from[0]) as NamedOperation).find(
+        ([status]) => status === from[1],
+      )?.[1].links;
       expect(Object.keys(links ?? {}).toSorted()).toEqual(expect.arrayContaining(to.toSorted()));
     }
   });
 });
 
-describe('every example', () => {
+describe('examples', () => {
   const ajv = new Ajv2020({ strict: false, allErrors: true });
   addFormats.default(ajv);
   for (const format of ['int32', 'int64', 'binary']) ajv.addFormat(format, true);
@@ -446,7 +419,7 @@ describe('every example', () => {
       : check.errors?.map(({ instancePath, message }) => `${instancePath} ${message}`);
   };
 
-  test('of a request is there, and the service accepts it', () => {
+  test('every request has an example that the service accepts', () => {
     const bodies = operations.flatMap((operation) => bodyOf(operation).map((body) => ({ operation, body })));
     expect(bodies.length).toBeGreaterThan(20);
     for (const {
@@ -461,7 +434,7 @@ describe('every example', () => {
     }
   });
 
-  test('of a response is there, and is what the service may answer', () => {
+  test('every response has an example that the service may send', () => {
     let count = 0;
     for (const operation of operations) {
       for (const [status, { content }] of responsesOf(operation)) {

@@ -1,4 +1,4 @@
-/** The public document of the API, made from the route tables without a running product. */
+/** Builds the public API document from the route tables, without a running product. */
 import { createServer } from '@fitness/shared/http/server.ts';
 import { createHealth } from '@fitness/shared/kernel/health.ts';
 import { createLog } from '@fitness/shared/kernel/log.ts';
@@ -29,7 +29,7 @@ const describeService = async (service: string, routes: never[]): Promise<Servic
   return document;
 };
 
-/** `baseUrl`: the public origin. */
+/** `baseUrl` is the public origin. */
 export const loadApiDocument = async (baseUrl = 'https://api.example.com'): Promise<ApiDocument> => {
   const documents = new Map<Service, ServiceDocument>();
   for (const [service, routes] of await loadRouteTables())

@@ -19,14 +19,14 @@ beforeAll(async () => {
   codes = findErrorCodes(routes);
 });
 
-test(`${FILE} has every code that the code throws; npm run generate writes it`, () => {
+test(`${FILE} has every error code that the sources throw; npm run generate writes it`, () => {
   expect(codes.length).toBeGreaterThan(30);
   const expected = `${JSON.stringify({ codes, bodies: findErrorBodies(routes) }, null, 2)}\n`;
   if (process.env.UPDATE_DOCS === '1') writeFileSync(join(root, FILE), expected);
   expect(read(FILE)).toBe(expected);
 });
 
-test('every code that an operation declares is thrown, with its status', () => {
+test('every code that an operation declares is thrown with that status', () => {
   const thrown = new Set(codes.map(({ status, code }) => `${status} ${code}`));
   const unknown = routes.flatMap(({ method, path, errorCodes = {} }) =>
     Object.entries(errorCodes).flatMap(([status, declared]) =>
@@ -39,7 +39,7 @@ test('every code that an operation declares is thrown, with its status', () => {
   expect(unknown).toEqual([]);
 });
 
-test('every error has a text in every language, and says when it occurs and what to do', () => {
+test('every error has a text, causes and remedies in every language', () => {
   const missing = ERROR_CATALOGUE.flatMap(({ code, status, texts, causes, remedies }) =>
     [...CATALOGUES.keys()]
       .filter((locale) => ![texts, causes, remedies].every((one) => one[locale]?.trim()))
@@ -48,7 +48,7 @@ test('every error has a text in every language, and says when it occurs and what
   expect(missing).toEqual([]);
 });
 
-test('no text says when an error occurs that is not thrown', () => {
+test('no catalogue describes the cause of an error that is never thrown', () => {
   const keys = new Set(codes.map(({ key }) => key));
   const stale = Object.keys(CATALOGUES.get(DEFAULT_LOCALE) ?? {})
     .filter((key) => key.startsWith('docs.errors.cause.'))

@@ -1,4 +1,4 @@
-/** Every action of an operator is in the audit log: no route, no action and no test of one is forgotten. */
+/** Every operator action is in the audit log. No route, action or test may be missing. */
 import { AUDIT_ACTIONS } from '@fitness/shared/audit/actions.ts';
 import { OPERATOR_PERMISSIONS } from '@fitness/shared/kernel/permissions.ts';
 import { beforeAll, expect, test } from '@jest/globals';
@@ -18,10 +18,10 @@ const isOfOperators = ({ permissions = [], alsoNeeds = [] }: Route): boolean =>
 
 const nameOf = ({ method, path }: Route): string => `${method} ${path}`;
 
-/** Routes whose use case admits operators by the permission that edits or shows the target. */
+/** Routes that admit operators by the permission for the target, which the use case checks. */
 const DECIDED_LATER = ['POST /media', 'DELETE /media/:id', 'GET /media/:id', 'GET /media/:id/:filename'];
 
-test('every route by which operators change something, or see a private document, names its audit entries', () => {
+test('every route where operators change something or see a private document names its audit entries', () => {
   const routes = [...tables.values()].flat();
   const changing = routes.filter((route) => route.method !== 'GET' && isOfOperators(route));
   const others = routes.filter((route) => DECIDED_LATER.includes(nameOf(route)));
@@ -31,7 +31,7 @@ test('every route by which operators change something, or see a private document
   expect(without.map(nameOf)).toEqual([]);
 });
 
-/** Of a command, or of a form of the authorization server, and not of a route. */
+/** Actions of a command or an authorization form rather than of a route. */
 const OF_OTHERS: Readonly<Record<string, { source: string; test: string }>> = {
   'app.connect': {
     source: 'services/identity/src/oauth/interactions.ts',
@@ -54,7 +54,7 @@ const sourcesOf = (service: string): string =>
     .join('\n');
 
 test.each([...AUDIT_ACTIONS])(
-  '%s belongs to one service, which records it and has a test of it',
+  'the action %s belongs to one service, which records and tests it',
   (action) => {
     const other = OF_OTHERS[action];
     if (other !== undefined) {

@@ -5,7 +5,7 @@ const LONGEST_FUNCTION = 70;
 const trees = sources.map(parse);
 const productTrees = trees.filter(({ file }) => !isTestCode(file));
 
-/** `file:line: what` for every node for which `find` returns a fault. */
+/** `file:line: what` for every node that `find` reports a problem for. */
 const violations = (among: typeof trees, find: (node: Node) => string | undefined): string[] =>
   among.flatMap((tree) =>
     tree.nodes.flatMap((node) => {
@@ -19,8 +19,8 @@ test('every source is parsed', () => {
   for (const { body } of trees) expect(body.body.length).toBeGreaterThan(0);
 });
 
-describe('each external input has one reader', () => {
-  test('the environment is read in config.ts and in commands only', () => {
+describe('readers of external input', () => {
+  test('the environment is read only in config.ts and in commands', () => {
     const readers = /(?:^|\/)config\.ts$|-cli\.ts$/;
     const others = productTrees.filter(({ file }) => !readers.test(file));
     expect(
@@ -28,19 +28,19 @@ describe('each external input has one reader', () => {
     ).toEqual([]);
   });
 
-  test('the system clock is read in clock.ts only', () => {
+  test('the system clock is read only in clock.ts', () => {
     const others = productTrees.filter(({ file }) => file !== 'packages/shared/src/kernel/clock.ts');
-    const found = violations(others, (node) => {
+    const clockReads = violations(others, (node) => {
       if (node.type === 'MemberExpression' && dotted(node) === 'Date.now') return 'Date.now';
       if (dotted(node.callee) !== 'Date') return undefined;
       if (node.type === 'CallExpression') return 'Date()';
-      const given = (node.arguments ?? []) as unknown[];
-      return node.type === 'NewExpression' && given.length === 0 ? 'new Date()' : undefined;
+      const args = (node.arguments ?? []) as unknown[];
+      return node.type === 'NewExpression' && args.length === 0 ? 'new Date()' : undefined;
     });
-    expect(found).toEqual([]);
+    expect(clockReads).toEqual([]);
   });
 
-  test('leases and claims are counted in real time, which an advance of the sandbox does not end', () => {
+  test('leases and claims use real time, so an advance of the sandbox clock does not end them', () => {
     const computed = productTrees.filter(
       ({ file }) => !file.includes('/domain/') && /\b(?:\w+_)?(?:LEASE|CLAIM)_MS\b/.test(read(file)),
     );
@@ -50,7 +50,7 @@ describe('each external input has one reader', () => {
     );
   });
 
-  test('numbers and dates are written for people in translate.ts only', () => {
+  test('numbers and dates are formatted for people only in translate.ts', () => {
     const FORMATTERS = {
       'packages/shared/src/kernel/i18n/translate.ts': 'the place',
       'packages/shared/src/kernel/i18n/typed-day.ts': 'days that people type, and as they type them',
@@ -58,7 +58,7 @@ describe('each external input has one reader', () => {
       'packages/shared/src/http/pagination.ts': 'the English description of a parameter',
       'services/gyms/src/domain/working-periods.ts': 'the clock of a gym, for calculations',
     };
-    const found = violations(productTrees, (node) => {
+    const formats = violations(productTrees, (node) => {
       if (node.type !== 'MemberExpression') return undefined;
       const name = dotted(node) ?? '';
       const { value: member = '' } = node.property as { value?: string };
@@ -66,15 +66,15 @@ describe('each external input has one reader', () => {
         /^Intl\.(?:DateTimeFormat|NumberFormat)$/.test(name) || /^toLocale.*String$/.test(member);
       return isFormat ? name || member : undefined;
     });
-    const files = [...new Set(found.map((fault) => fault.split(':')[0]))];
+    const files = [...new Set(formats.map((fault) => fault.split(':')[0]))];
     expect(files.sort()).toEqual(Object.keys(FORMATTERS).sort());
   });
 
-  test('the database driver is imported by stores only; its types may be named', () => {
+  test('only stores import the database driver; other code may import its types', () => {
     const stores =
       /^services\/[^/]+\/src\/store\/|^packages\/shared\/src\/(?:mongo\/|(?:audit|messaging)\/models\.ts)/;
     const others = productTrees.filter(({ file }) => !stores.test(file));
-    const found = violations(others, (node) => {
+    const imports = violations(others, (node) => {
       if (node.type !== 'ImportDeclaration' || node.typeOnly === true) return undefined;
       const { value } = node.source as { value: string };
       if (value !== 'mongoose' && value !== 'mongodb') return undefined;
@@ -82,12 +82,12 @@ describe('each external input has one reader', () => {
       const onlyTypes = specifiers.length > 0 && specifiers.every(({ isTypeOnly }) => isTypeOnly === true);
       return onlyTypes ? undefined : `import of ${value}`;
     });
-    expect(found).toEqual([]);
+    expect(imports).toEqual([]);
   });
 });
 
-describe('a transaction changes a bounded number of documents', () => {
-  /** Writes of many documents, and what bounds each: `steps.ts` for all others (docs/adr/0009). */
+describe('bounded writes', () => {
+  /** Writes of many documents, with the bound of each. All others use `steps.ts` (docs/adr/0009). */
   const BOUNDED: Record<string, [count: number, by: string]> = {
     'packages/shared/src/mongo/steps.ts': [2, 'the limit of a step'],
     'packages/shared/src/mongo/idempotency.ts': [1, 'the limit of a step'],
@@ -121,17 +121,17 @@ describe('a transaction changes a bounded number of documents', () => {
     return target === 'MemberExpression' && WRITES_OF_MANY.has(String((property as Node).value));
   };
 
-  test('every write of many documents is listed here with what bounds it', () => {
-    const found = productTrees
+  test('every write of many documents is listed in this test with its bound', () => {
+    const counted = productTrees
       .filter(({ file }) => file.includes('/src/'))
       .map(({ file, nodes }) => [file, nodes.filter(isWriteOfMany).length] as const)
       .filter(([, count]) => count > 0);
     const listed = Object.entries(BOUNDED).map(([file, [count]]) => [file, count] as const);
-    expect(Object.fromEntries(found)).toEqual(Object.fromEntries(listed));
+    expect(Object.fromEntries(counted)).toEqual(Object.fromEntries(listed));
   });
 });
 
-describe('code is readable', () => {
+describe('readable code', () => {
   const FUNCTIONS = new Set([
     'FunctionDeclaration',
     'FunctionExpression',
@@ -146,34 +146,34 @@ describe('code is readable', () => {
 
   const isFunction = (node: Node): boolean => FUNCTIONS.has(node.type) && node.span !== undefined;
 
-  /** The lines of a function without its inner functions: a factory of closures is not a long function. */
+  /** The lines of a function without its inner functions. A factory of closures is not a long function. */
   const ownLines = (tree: (typeof trees)[number], node: Node): number => {
     const [first, last] = tree.linesOf(node);
     const inner = new Set<number>();
     walk(node, (nested) => {
       if (nested === node || !isFunction(nested)) return;
       const [from, to] = tree.linesOf(nested);
-      // Its first and last lines belong to the code around it as well.
+      // The first and last lines of the inner function also contain the surrounding code.
       for (let line = from + 1; line < to; line += 1) inner.add(line);
     });
     return last - first + 1 - inner.size;
   };
 
-  test(`no function has more than ${LONGEST_FUNCTION} lines of its own`, () => {
-    // The callback of describe() is as long as its tests.
+  test(`no function has more than ${LONGEST_FUNCTION} lines without its inner functions`, () => {
+    // A describe() callback is as long as its tests.
     const others = trees.filter(({ file }) => !file.endsWith('.test.ts'));
-    const found = others.flatMap((tree) =>
+    const tooLong = others.flatMap((tree) =>
       tree.nodes.filter(isFunction).flatMap((node) => {
         const [first, last] = tree.linesOf(node);
         const lines = last - first < LONGEST_FUNCTION ? 0 : ownLines(tree, node);
         return lines > LONGEST_FUNCTION ? [`${tree.file}:${first}: ${lines} lines`] : [];
       }),
     );
-    expect(found).toEqual([]);
+    expect(tooLong).toEqual([]);
   });
 
-  test('the type any has a reason in the line above', () => {
-    const found = trees.flatMap((tree) => {
+  test('every use of the type any has a reason on the line above', () => {
+    const unexplained = trees.flatMap((tree) => {
       const lines = tree.text.split('\n');
       return violations([tree], (node) => {
         if (node.type !== 'TsKeywordType' || node.kind !== 'any') return undefined;
@@ -181,31 +181,31 @@ describe('code is readable', () => {
         return /biome-ignore lint\/suspicious\/noExplicitAny: \S/.test(above) ? undefined : 'any';
       });
     });
-    expect(found).toEqual([]);
+    expect(unexplained).toEqual([]);
   });
 
   test('nothing is marked as unfinished', () => {
     const words = new RegExp(`\\b(?:${['TO' + 'DO', 'FIX' + 'ME', 'X' + 'XX', 'HA' + 'CK'].join('|')})\\b`);
     const texts = files.filter((file) => /\.(?:ts|mjs|cjs|js|proto|md|ya?ml|sh|json)$/.test(file));
-    const found = texts
+    const unfinished = texts
       .filter((file) => file !== 'package-lock.json' && !file.startsWith('proto/gen/'))
       .flatMap((file) =>
         read(file)
           .split('\n')
           .flatMap((line, i) => (words.test(line) ? [`${file}:${i + 1}: ${line.trim()}`] : [])),
       );
-    expect(found).toEqual([]);
+    expect(unfinished).toEqual([]);
   });
 });
 
 test('no test is skipped or exclusive', () => {
   const tests = trees.filter(({ file }) => isTestCode(file));
   const STARTS = /^(?:test|it|describe)(?:\.\w+)*\.(?:only|skip|todo|failing)(?:\.|$)/;
-  const found = violations(tests, (node) => {
+  const restricted = violations(tests, (node) => {
     const name = node.type === 'CallExpression' ? dotted(node.callee) : dotted(node);
     if (name === undefined) return undefined;
     if (node.type === 'MemberExpression') return STARTS.test(name) ? name : undefined;
     return /^(?:xit|xtest|xdescribe|fit|fdescribe)$/.test(name) ? name : undefined;
   });
-  expect(found).toEqual([]);
+  expect(restricted).toEqual([]);
 });

@@ -1,4 +1,4 @@
-/** The commands of package.json, as processes of their own and without servers. */
+/** Runs the commands of package.json as child processes, without servers. */
 import { type SpawnSyncReturns, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import {
@@ -34,7 +34,7 @@ const run = (command: string, args: readonly string[], options: object = {}): Sp
     env: { ...environment, DATA_DIRECTORY: join(directory, 'data'), ...(options as { env?: object }).env },
   });
 
-/** The record that `npm start` keeps, of a product that this process runs. */
+/** The record of `npm start`, as if this test process ran the product. */
 const recordProduct = (): string => {
   const stat = readFileSync('/proc/self/stat', 'utf8');
   const startTime = stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19];
@@ -45,10 +45,10 @@ const recordProduct = (): string => {
   return file;
 };
 
-describe('in a clone without packages', () => {
+describe('a clone without packages', () => {
   const { scripts }: { scripts: Record<string, string> } = JSON.parse(read('package.json'));
 
-  test('every command installs them first', () => {
+  test('every command installs missing packages first', () => {
     const others = Object.entries(scripts).filter(
       ([, command]) =>
         !/^(?:(?:\w+=\d+ )?node (?:scripts\/(?:run|start|test)|bench\/run)\.mjs|git)(?: |$)/.test(command),
@@ -56,7 +56,7 @@ describe('in a clone without packages', () => {
     expect(others).toEqual([]);
   });
 
-  /** A clone where `npm` is a program of this test. */
+  /** A clone in which `npm` is a program of this test. */
   const cloneWith = (npm: string): { env: object; cwd: string } => {
     for (const part of [
       'scripts',
@@ -71,7 +71,7 @@ describe('in a clone without packages', () => {
     return { env: { PATH: `${join(directory, 'bin')}:${process.env.PATH}` }, cwd: join(directory, 'clone') };
   };
 
-  test('a script and a program of a package run by the Node of the project afterwards; stdout is theirs', () => {
+  test("scripts and package programs run with the project's Node after installation, and stdout is theirs", () => {
     const clone = cloneWith(`ln -sfn '${join(root, 'node_modules')}' node_modules`);
     writeFileSync(join(clone.cwd, 'version.mjs'), 'console.log(process.argv[2], process.execPath)');
     const script = run(process.execPath, ['scripts/run.mjs', 'version.mjs', 'one'], clone);
@@ -106,18 +106,18 @@ test('the guide names the program of every command that runs in containers', () 
   expect(named).toEqual(Object.fromEntries(programs));
 });
 
-test('a second npm start says that the product runs already, where, and how it ends', () => {
+test('a second npm start says that the product is already running, where, and how to end it', () => {
   recordProduct();
   for (const args of [[], ['--dev', 'wallet']]) {
     const { status, stderr } = run(process.execPath, ['scripts/start.mjs', ...args]);
     expect([status, stderr]).toEqual([
       1,
-      `The product runs already: http://127.0.0.1:8080. Ctrl-C in its terminal or \`kill ${process.pid}\` ends it.\n`,
+      `The product is already running: http://127.0.0.1:8080. Ctrl-C in its terminal or \`kill ${process.pid}\` ends it.\n`,
     ]);
   }
 });
 
-test('npm run dev names the processes that there are', () => {
+test('npm run dev lists the existing processes if a name is unknown', () => {
   const { status, stderr } = run(process.execPath, ['scripts/start.mjs', '--dev', 'nobody']);
   expect([status, stderr]).toEqual([
     1,
@@ -133,19 +133,19 @@ test.each([
   [['--replica', '2'], 'npm start takes --replicas <number>; not "--replica".'],
   [['2'], 'npm start takes --replicas <number>; not "2".'],
   [['--dev', '--all'], 'npm run dev takes names of processes and --replicas <number>; not "--all".'],
-])('npm start refuses %j in one sentence', (args, problem) => {
+])('npm start rejects %j in one sentence', (args, problem) => {
   const { status, stderr } = run(process.execPath, ['scripts/start.mjs', ...args]);
   expect([status, stderr]).toEqual([1, `${problem}\n`]);
 });
 
-test('npm run dev knows further replicas by their numbers', () => {
+test('npm run dev accepts further replicas by number', () => {
   recordProduct();
   const dev = (...args: string[]) => run(process.execPath, ['scripts/start.mjs', '--dev', ...args]).stderr;
-  expect(dev('wallet-2', '--replicas', '2')).toContain('The product runs already');
+  expect(dev('wallet-2', '--replicas', '2')).toContain('The product is already running');
   expect(dev('wallet-2')).toContain('There is no process "wallet-2"');
 });
 
-describe('a backup of one machine', () => {
+describe('backup and restore on one machine', () => {
   const put = (name: string, content = ''): void => {
     const file = join(directory, 'data', name);
     mkdirSync(dirname(file), { recursive: true });
@@ -153,7 +153,7 @@ describe('a backup of one machine', () => {
   };
   const backUp = () => run(process.execPath, ['scripts/backup.mjs', join(directory, 'backup')]);
 
-  test('is refused where the last start had a server by its address, or the data has no database', () => {
+  test('a backup is refused if a server was given by its address or the data has no database', () => {
     put('oauth-secret', 'secret');
     expect(backUp()).toMatchObject({
       status: 1,
@@ -170,7 +170,7 @@ describe('a backup of one machine', () => {
     expect(backUp()).toMatchObject({ status: 0, stdout: expect.stringContaining('4 files') });
   });
 
-  test('a start records which servers were given, and keeps the engine of the data', async () => {
+  test('a start records the given servers and keeps the engine of the existing data', async () => {
     const data = join(directory, 'data');
     put('servers.json', JSON.stringify({ MongoDB: 'mongod', RabbitMQ: 'broker' }));
     const script = `
@@ -188,7 +188,7 @@ describe('a backup of one machine', () => {
     });
   });
 
-  test('a restore says how many entries the journal has, so that an empty one is noticed', () => {
+  test('a restore reports the number of journal entries, so an empty journal is noticed', () => {
     const restore = () =>
       run(process.execPath, ['scripts/restore.mjs', join(directory, 'none'), '--operator', 'Sara']);
     expect(restore()).toMatchObject({ status: 1, stderr: expect.stringContaining('There is no journal') });
@@ -225,7 +225,7 @@ describe('npm run logs', () => {
     appendFileSync(join(directory, 'data/logs', `${name}.log`), text);
   };
 
-  test('shows those of all processes by time, readable, and ends when nothing runs', () => {
+  test('npm run logs shows the logs of all processes by time, readably, and ends when nothing runs', () => {
     write('wallet', `${line(1, 'wallet', 'first')}${line(3, 'wallet', 'third')}`);
     write('gateway', `${line(2, 'gateway', 'second')}could not start: no reason\n`);
     write('redis', 'a server, which is not shown unless it is named\n');
@@ -243,7 +243,7 @@ describe('npm run logs', () => {
     expect(logs('redis').stdout).toBe('a server, which is not shown unless it is named\n');
   });
 
-  test('shows all replicas of a process, or the one that is named', () => {
+  test('npm run logs shows all replicas of a named process, or only the named replica', () => {
     write('wallet', line(1, 'wallet', 'first'));
     write('wallet-2', line(2, 'wallet', 'second'));
     for (const shown of [logs(), logs('wallet')])
@@ -251,7 +251,7 @@ describe('npm run logs', () => {
     expect(logs('wallet-2').stdout).toMatch(/^\[[\d:.]+\] INFO: second[^\n]*\n$/);
   });
 
-  test('shows what is added while the product runs', async () => {
+  test('npm run logs shows new lines while the product runs', async () => {
     const record = recordProduct();
     write('wallet', line(1, 'wallet', 'first'));
     const child = spawn(process.execPath, ['scripts/logs.mjs', 'wallet'], {
@@ -271,7 +271,7 @@ describe('npm run logs', () => {
     expect(shown.trimEnd().split('\n')).toHaveLength(2);
   });
 
-  test('says what there is when a log is missing', () => {
+  test('npm run logs lists the existing logs if one is missing', () => {
     const none = { status: 1, stderr: expect.stringContaining('There are no logs of the product in ') };
     expect(logs()).toMatchObject(none);
     expect(logs('wallet')).toMatchObject(none);
@@ -285,7 +285,7 @@ describe('npm run logs', () => {
   });
 });
 
-test('a test file runs by jest itself, under a Node without the options that it needs', () => {
+test('jest itself runs a test file, even under a Node without the required options', () => {
   const { status, stderr } = run(nodeBinary, [
     'node_modules/.bin/jest',
     'packages/shared/src/kernel/progress.test.ts',
@@ -293,7 +293,7 @@ test('a test file runs by jest itself, under a Node without the options that it 
   expect([status, stderr]).toEqual([0, expect.stringMatching(/^Tests: +\d+ passed, /m)]);
 });
 
-test('the hook of npm run hooks refuses a commit that is not formatted, or breaks a rule', () => {
+test('the hook of npm run hooks rejects a commit that is unformatted or breaks a rule', () => {
   const git = (...args: string[]) =>
     run('git', ['-c', 'user.name=a', '-c', 'user.email=a@example.com', ...args], { cwd: directory });
   const commit = (text: string) => {

@@ -1,4 +1,4 @@
-/** The packages of the images, as the lock file names them. */
+/** The packages of the images, according to the lock file. */
 import { posix } from 'node:path';
 import { read } from './support.ts';
 
@@ -31,7 +31,7 @@ export const IMAGES = {
   'fitness-platform-sandbox': ['sandbox'],
 } as const;
 
-/** The folder of a package as Node finds it from this one. */
+/** The folder where Node finds a package from this folder. */
 const resolve = (packages: Record<string, Locked>, from: string, name: string): string | undefined => {
   for (let folder = from; ; folder = posix.dirname(folder)) {
     const path = posix.join(folder, 'node_modules', name);
@@ -50,24 +50,24 @@ const neededBy = ({
   ...Object.keys(peerDependencies).filter((name) => peerDependenciesMeta[name]?.optional !== true),
 ];
 
-/** The base is Debian. */
+/** Whether a package is installed in the image, whose base is Debian. */
 const isInstalled = ({ os = ['linux'], cpu, libc = ['glibc'] }: Locked, arch: readonly string[]): boolean =>
   os.includes('linux') && libc.includes('glibc') && (cpu?.some((name) => arch.includes(name)) ?? true);
 
-/** What a process loads from these workspaces: their dependencies, and those of these, without optional peers. */
+/** Packages that processes of these workspaces load: all transitive dependencies without optional peers. */
 export const componentsOf = (workspaces: readonly string[], arch: readonly string[]): Component[] => {
   const { packages }: { packages: Record<string, Locked> } = JSON.parse(read('package-lock.json'));
-  const reached = new Set<string>();
+  const visited = new Set<string>();
   const open = [...workspaces];
   for (let path = open.pop(); path !== undefined; path = open.pop()) {
     const locked = packages[path];
-    if (reached.has(path) || locked === undefined || !isInstalled(locked, arch)) continue;
-    reached.add(path);
+    if (visited.has(path) || locked === undefined || !isInstalled(locked, arch)) continue;
+    visited.add(path);
     const from = path;
     if (locked.link) open.push(locked.resolved ?? '');
     else open.push(...neededBy(locked).flatMap((name) => resolve(packages, from, name) ?? []));
   }
-  const components = [...reached]
+  const components = [...visited]
     .filter((path) => path.includes('node_modules/') && packages[path]?.link !== true)
     .map((path) => ({
       name: path.split('node_modules/').at(-1) ?? '',

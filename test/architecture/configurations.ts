@@ -1,11 +1,11 @@
-/** The configuration schemas of all processes but the sandbox, which has no secrets. */
+/** The configuration schemas of all processes except the sandbox, which has no secrets. */
 import { expect, jest } from '@jest/globals';
 import type { z } from 'zod';
 import { SERVICES } from './support.ts';
 
 const SHARED = '@fitness/shared/kernel/config.ts';
 
-/** Those who read configuration: the directories of the processes. */
+/** Directories of the processes that read configuration. */
 export const owners: readonly string[] = [...SERVICES.map((service) => `services/${service}`), 'gateway'];
 
 export interface Variable {
@@ -23,7 +23,7 @@ export interface Configurations {
   readConfig(owner: string, env: Record<string, string | undefined>): Record<string, unknown>;
 }
 
-/** Calls every reader of every config.ts, and records the schemas that it gives to `parseConfig`. */
+/** Calls every reader in every config.ts and records the schemas that it passes to `parseConfig`. */
 export const loadConfigurations = async (): Promise<Configurations> => {
   const real = await import('@fitness/shared/kernel/config.ts');
   const variables: Variable[] = [];

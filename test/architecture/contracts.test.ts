@@ -6,16 +6,16 @@ import { CATALOGUES } from '@fitness/shared/kernel/i18n/translate.ts';
 import { describe, expect, test } from '@jest/globals';
 import { exists, files, read, root, SERVICES } from './support.ts';
 
-describe('every blocker', () => {
+describe('blockers', () => {
   test.each([...BLOCKERS])(
-    '$code is in the guide for apps, and in the README of its owner',
+    'the blocker $code is in the guide for apps and in the README of its owner',
     ({ code, owner }) => {
       const documents = ['docs/guides/apps/deletion.md', `services/${owner}/README.md`];
       expect(documents.filter((file) => !read(file).includes(`\`${code}\``))).toEqual([]);
     },
   );
 
-  test.each(BLOCKERS.map(({ code }) => code))('%s has a message in each language', (code) => {
+  test.each(BLOCKERS.map(({ code }) => code))('the blocker %s has a message in each language', (code) => {
     const key = blockerMessageKey(code);
     for (const catalogue of CATALOGUES.values() as Iterable<Record<string, string>>) {
       expect(catalogue[key] ?? catalogue[`${key}_other`]).toMatch(/\S/);
@@ -31,15 +31,15 @@ const undocumented = (file: string, declaration: RegExp, comment: RegExp): strin
   );
 };
 
-describe('every contract is documented', () => {
-  test('the gRPC services and their calls', () => {
+describe('documentation of contracts', () => {
+  test('every gRPC service and call is documented', () => {
     const protos = files.filter((file) => file.startsWith('proto/') && file.endsWith('.proto'));
     expect(protos.length).toBeGreaterThanOrEqual(SERVICES.length);
-    const found = protos.flatMap((file) => undocumented(file, /^\s*(?:service|rpc)\s/, /^\s*\/\/ \S/));
-    expect(found).toEqual([]);
+    const missing = protos.flatMap((file) => undocumented(file, /^\s*(?:service|rpc)\s/, /^\s*\/\/ \S/));
+    expect(missing).toEqual([]);
   });
 
-  test('the events', () => {
+  test('every event is documented', () => {
     expect(EVENTS.length).toBeGreaterThan(20);
     const bare = EVENTS.filter(({ summary = '' }) => !/^[A-Z`].{10,}\.$/s.test(summary));
     expect(bare.map(({ type }) => type)).toEqual([]);
@@ -53,13 +53,16 @@ test('the generated gRPC types are up to date', () => {
   ).not.toThrow();
 });
 
-describe('the README of each service', () => {
-  test.each([...SERVICES])('%s names what it owns, answers, publishes and consumes', (service) => {
-    const file = `services/${service}/README.md`;
-    const text = exists(file) ? read(file) : '';
-    const missing = ['owns', 'answers', 'publishes', 'consumes'].filter(
-      (word) => !new RegExp(`\\b${word}\\b`, 'i').test(text),
-    );
-    expect({ file, missing }).toEqual({ file, missing: [] });
-  });
+describe('READMEs of services', () => {
+  test.each([...SERVICES])(
+    'the README of %s names what it owns, answers, publishes and consumes',
+    (service) => {
+      const file = `services/${service}/README.md`;
+      const text = exists(file) ? read(file) : '';
+      const missing = ['owns', 'answers', 'publishes', 'consumes'].filter(
+        (word) => !new RegExp(`\\b${word}\\b`, 'i').test(text),
+      );
+      expect({ file, missing }).toEqual({ file, missing: [] });
+    },
+  );
 });

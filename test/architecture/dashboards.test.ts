@@ -1,4 +1,4 @@
-/** The dashboards of Grafana and the configurations of Prometheus, without either: test/e2e/dashboards.long.test.ts runs them. */
+/** Checks the Grafana dashboards and Prometheus configurations without either; test/e2e/dashboards.long.test.ts runs them. */
 import { createMetrics } from '@fitness/shared/kernel/metrics.ts';
 import { describe, expect, test } from '@jest/globals';
 import { parse } from 'yaml';
@@ -39,18 +39,18 @@ const { groups } = parse(read('deploy/observability/alerts.yml')) as { groups: {
 const rules = groups.flatMap((group) => group.rules);
 const panels = dashboards.flatMap(({ dashboard }) => dashboard.panels);
 
-/** The names that Grafana has for these units. */
+/** Grafana's names for the units in use. */
 const UNITS = ['short', 's', 'bytes', 'percentunit', 'cpm', 'ops', 'reqps', 'eps'];
 const COLUMNS = 24;
 
-test('there are three dashboards, each with an id and a title of its own', () => {
+test('there are three dashboards, each with a unique id and title', () => {
   expect(dashboards).toHaveLength(3);
   expect(new Set(dashboards.map(({ dashboard }) => dashboard.uid)).size).toBe(3);
   expect(new Set(dashboards.map(({ dashboard }) => dashboard.title)).size).toBe(3);
 });
 
 describe.each(dashboards)('$file', ({ dashboard }) => {
-  test('lets its reader choose the source of the data', () => {
+  test('a dashboard lets its reader choose the data source', () => {
     expect(dashboard.templating.list).toEqual([
       expect.objectContaining({ name: 'datasource', type: 'datasource', query: 'prometheus' }),
     ]);
@@ -59,7 +59,7 @@ describe.each(dashboards)('$file', ({ dashboard }) => {
       expect(datasource).toEqual({ type: 'prometheus', uid: `$\{datasource}` });
   });
 
-  test('says what each panel shows, and in which unit', () => {
+  test('a dashboard describes each panel and its unit', () => {
     expect(new Set(dashboard.panels.map(({ id }) => id)).size).toBe(dashboard.panels.length);
     expect(new Set(dashboard.panels.map(({ title }) => title)).size).toBe(dashboard.panels.length);
     for (const { type, description, fieldConfig, targets } of dashboard.panels) {
@@ -71,44 +71,47 @@ describe.each(dashboards)('$file', ({ dashboard }) => {
     }
   });
 
-  test('has panels that do not overlap, within the width of a page', () => {
-    const taken = new Map<string, string>();
+  test('the panels of a dashboard do not overlap and fit the page width', () => {
+    const panelAt = new Map<string, string>();
     const overlaps: string[] = [];
     for (const { title, gridPos } of dashboard.panels) {
       expect(gridPos.x + gridPos.w).toBeLessThanOrEqual(COLUMNS);
       for (let x = gridPos.x; x < gridPos.x + gridPos.w; x += 1) {
         for (let y = gridPos.y; y < gridPos.y + gridPos.h; y += 1) {
-          const other = taken.get(`${x}/${y}`);
+          const other = panelAt.get(`${x}/${y}`);
           if (other !== undefined) overlaps.push(`${other} and ${title}`);
-          taken.set(`${x}/${y}`, title);
+          panelAt.set(`${x}/${y}`, title);
         }
       }
     }
     expect(overlaps).toEqual([]);
   });
 
-  test('reads metrics that exist', () => {
+  test('a dashboard reads metrics that exist', () => {
     const ofNode = createMetrics('any').registry.getMetricsAsArray();
-    const known = new Set([...listedMetrics(), ...ofNode.map(({ name }) => name)]);
+    const existing = new Set([...listedMetrics(), ...ofNode.map(({ name }) => name)]);
     const read = dashboard.panels.flatMap(({ targets }) =>
       targets.flatMap(({ expr }) => [...metricsOf(expr)]),
     );
     expect(read.length).toBeGreaterThan(dashboard.panels.length / 2);
-    expect(read.filter((name) => !known.has(name))).toEqual([]);
+    expect(read.filter((name) => !existing.has(name))).toEqual([]);
   });
 });
 
-test.each(rules)('$alert is seen on a panel that leads to its section', ({ alert, expr, annotations }) => {
-  const leading = panels.filter(({ description }) =>
-    description.split(/[\s(),]+/).some((word) => word.replace(/\.$/, '') === annotations.runbook),
-  );
-  const shown = leading.flatMap(({ targets }) => targets.flatMap((target) => [...metricsOf(target.expr)]));
-  expect(leading.length).toBeGreaterThan(0);
-  for (const { description } of leading) expect(description).toContain(alert);
-  expect([...metricsOf(expr)].filter((metric) => !shown.includes(metric))).toEqual([]);
-});
+test.each(rules)(
+  '$alert has a panel that shows its metrics and links to its section',
+  ({ alert, expr, annotations }) => {
+    const leading = panels.filter(({ description }) =>
+      description.split(/[\s(),]+/).some((word) => word.replace(/\.$/, '') === annotations.runbook),
+    );
+    const shown = leading.flatMap(({ targets }) => targets.flatMap((target) => [...metricsOf(target.expr)]));
+    expect(leading.length).toBeGreaterThan(0);
+    for (const { description } of leading) expect(description).toContain(alert);
+    expect([...metricsOf(expr)].filter((metric) => !shown.includes(metric))).toEqual([]);
+  },
+);
 
-test('no panel leads to a section that does not exist', () => {
+test('no panel links to a missing section', () => {
   const named = panels.flatMap(({ description }) => description.match(/docs\/[\w/.-]+#\w+/g) ?? []);
   const runbooks = rules.map(({ annotations }) => annotations.runbook);
   expect(named.filter((path) => !runbooks.includes(path))).toEqual([]);
@@ -128,10 +131,10 @@ describe.each([
     }[];
   };
 
-  test('scrapes each process under its name, with the rules of the alerts', () => {
+  test('Prometheus scrapes each process under its name, with the alert rules', () => {
     const [job] = scrape_configs;
     expect(scrape_configs).toHaveLength(1);
-    // `up{job="fitness"}` of the alerts.
+    // The alerts select `up{job="fitness"}`.
     expect(job).toMatchObject({ job_name: 'fitness', honor_labels: true });
     const scraped = job?.static_configs.map(({ targets, labels }) => `${labels.service} ${targets.join()}`);
     const expected = processes
@@ -148,13 +151,13 @@ describe('the profile observability of docker-compose.yml', () => {
     profiles.includes('observability'),
   );
 
-  test('is Prometheus and Grafana, which start with no other profile', () => {
+  test('the profile contains Prometheus and Grafana, which start with no other profile', () => {
     expect(added.map(([name]) => name).sort()).toEqual(['grafana', 'prometheus']);
     for (const [, { profiles }] of added) expect(profiles).toEqual(['observability']);
   });
 
   test.each(added)(
-    '%s is reached from this machine alone, on a port of one’s own, and is bounded',
+    '%s is reachable only from this machine, on its own port, and has limits',
     (_name, service) => {
       expect(service.ports).toEqual([expect.stringMatching(/^127\.0\.0\.1:\$\{[A-Z]+_PORT:-\d+\}:\d+$/)]);
       expect(service).toMatchObject({
@@ -168,7 +171,7 @@ describe('the profile observability of docker-compose.yml', () => {
     },
   );
 
-  test('mounts only files that exist, and Prometheus reaches the processes', () => {
+  test('the profile mounts only existing files, and Prometheus reaches the processes', () => {
     const mounted = added.flatMap(([, { volumes = [] }]) =>
       volumes.filter((volume) => volume.startsWith('./')),
     );
@@ -178,11 +181,11 @@ describe('the profile observability of docker-compose.yml', () => {
     expect(mounted).toHaveLength(3);
     expect(missing).toEqual([]);
     expect(services.prometheus?.networks).toContain('product');
-    // Grafana asks Prometheus alone.
+    // Grafana queries only Prometheus.
     expect(services.grafana?.networks).toEqual(['observability']);
   });
 
-  test('Grafana has Prometheus as its source, at the interval of its scrapes, and finds the dashboards', () => {
+  test('Grafana uses Prometheus at its scrape interval and finds the dashboards', () => {
     const source = parse(read('deploy/observability/grafana/datasources/prometheus.yml'));
     const { global } = parse(read('deploy/observability/prometheus.yml'));
     expect(source.datasources).toEqual([
@@ -192,8 +195,8 @@ describe('the profile observability of docker-compose.yml', () => {
         jsonData: { timeInterval: global.scrape_interval },
       }),
     ]);
-    const found = parse(read('deploy/observability/grafana/dashboards/fitness.yml'));
-    const { path } = found.providers[0].options;
+    const provisioning = parse(read('deploy/observability/grafana/dashboards/fitness.yml'));
+    const { path } = provisioning.providers[0].options;
     expect(services.grafana?.volumes).toContain(`./deploy/observability/dashboards:${path}:ro`);
   });
 });

@@ -6,23 +6,23 @@ type Environment = Record<string, string | undefined>;
 
 export const nameOf = (owner: string): string => owner.split('/').at(-1) ?? '';
 
-/** Not limits, named after what they count, such as `SMS_SIGNED_IN_PER_PHONE`, nor directories and files. */
+/** Whether a variable is secret. Limits such as `SMS_SIGNED_IN_PER_PHONE`, directories and files are not. */
 export const isSecret = (name: string): boolean =>
   /SECRET|PASSWORD|_KEY|TOKEN$|MERCHANT|PHONE$|MONGODB_URI$|^SMTP_URL$|(?:^|_)AMQP_URL$|(?:^|_)REDIS_URL$|_HEADERS$/.test(
     name,
   ) && !/_PER_|_MS$|_DIRECTORY$|_FILE$/.test(name);
 
-/** The token of a collector, which all processes have, and which gives nobody a way into the product. */
+/** The token for a telemetry collector. All processes share it, and it gives no access to the product. */
 export const OF_ALL = 'OTEL_EXPORTER_OTLP_HEADERS';
 
-/** The addresses of the servers contain a password of the process. */
+/** Server addresses, each of which contains the process's password. */
 const OF_SERVERS = ['MONGODB_URI', 'REDIS_URL', 'AMQP_URL'];
 
-/** The variable of `.env` for a variable of a process. */
+/** The name in `.env` of a process's variable. */
 export const nameInDotEnv = (owner: string, name: string): string =>
   OF_SERVERS.includes(name) ? `${nameOf(owner).toUpperCase().replaceAll('-', '_')}_${name}` : name;
 
-/** `NAME=value` lines. */
+/** The `NAME=value` lines of a file. */
 export const parseEnvFile = (file: string): Record<string, string> =>
   Object.fromEntries(
     read(file)
@@ -41,7 +41,7 @@ export class MissingVariable extends Error {
   }
 }
 
-/** The end of the expression that begins at `start`, right behind `${`. */
+/** The end of the expression that begins at `start`, right after `${`. */
 const closingBrace = (text: string, start: number): number => {
   let depth = 1;
   for (let at = start; at < text.length; at += 1) {
@@ -63,10 +63,10 @@ export const interpolate = (text: string, env: Environment): string => {
   const [, name = '', operator, rest = ''] =
     /^([A-Z][A-Z0-9_]*)(?:(:-|:?\?)(.*))?$/s.exec(text.slice(dollar + 2, end)) ?? [];
   if (name === '') throw new Error(`not supported: ${text}`);
-  const given = env[name] || undefined;
-  const isMissing = operator === '?' ? env[name] === undefined : operator === ':?' && given === undefined;
+  const supplied = env[name] || undefined;
+  const isMissing = operator === '?' ? env[name] === undefined : operator === ':?' && supplied === undefined;
   if (isMissing) throw new MissingVariable(name);
-  const value = given ?? (operator === ':-' ? interpolate(rest, env) : '');
+  const value = supplied ?? (operator === ':-' ? interpolate(rest, env) : '');
   return before + value + interpolate(text.slice(end + 1), env);
 };
 
@@ -95,7 +95,7 @@ export const composeSecrets = (): Record<string, { file: string }> => compose().
 
 export const composeServices = (): Record<string, ComposeService> => compose().services;
 
-/** The networks of a container that lead out of the machine. */
+/** The networks of a container that lead outside the machine. */
 export const networksOut = ({ networks = [] }: ComposeService): string[] => {
   const all = compose().networks;
   return (Array.isArray(networks) ? networks : Object.keys(networks)).filter(
@@ -103,7 +103,7 @@ export const networksOut = ({ networks = [] }: ComposeService): string[] => {
   );
 };
 
-/** The variables of `.env` whose values a container gets. */
+/** The variables of `.env` whose values a container receives. */
 export const takenFromDotEnv = ({ environment = {} }: ComposeService): string[] =>
   Object.entries(environment).flatMap(([name, value]) =>
     value === null
@@ -111,7 +111,7 @@ export const takenFromDotEnv = ({ environment = {} }: ComposeService): string[] 
       : [...String(value).matchAll(/\$\{([A-Z][A-Z0-9_]*)/g)].map(([, taken = '']) => taken),
   );
 
-/** The variables of a container, given the content of `.env`. */
+/** The variables of a container for the given content of `.env`. */
 export const composeEnvironment = (owner: string, env: Environment): Environment =>
   Object.fromEntries(
     Object.entries(composeServices()[nameOf(owner)]?.environment ?? {}).map(([name, value]) => [
@@ -180,24 +180,24 @@ interface Manifest {
 export const manifestsOf = (file: string): Manifest[] =>
   parseAllDocuments(read(file)).map((document) => document.toJS() as Manifest);
 
-/** What every installation has; the overlays add to it. */
+/** Manifests of every installation, which the overlays extend. */
 export const kubernetesFiles = (): string[] =>
   files.filter((file) => /^deploy\/kubernetes\/base\/[\w-]+\.yaml$/.test(file));
 
-/** The keys of the Secret of a process, without values. */
+/** The file with the keys of a process's Secret, without values. */
 export const secretExample = (owner: string): string =>
   `deploy/kubernetes/secrets/${nameOf(owner)}.example.env`;
 
-/** The variables that the ConfigMap of all (`all`) or of one process has in the base, commented out where the default is meant. */
+/** The variables in the base's ConfigMap: the shared one (`all`) or one process's. Defaults are commented out. */
 export const settingsFile = (name: string): string => `deploy/kubernetes/base/settings/${name}.env`;
 
-/** What an overlay adds to a ConfigMap. */
+/** The variables that an overlay adds to a ConfigMap. */
 const overlaySettings = (overlay: string, name: string): Record<string, string> => {
   const file = `deploy/kubernetes/overlays/${overlay}/settings/${name}.env`;
   return exists(file) ? parseEnvFile(file) : {};
 };
 
-/** `common`: of the ConfigMap of all; `own`: of that of one process; `secrets`: of its Secret, whose values are empty. */
+/** `common`: from the shared ConfigMap; `own`: from that of one process; `secrets`: from its Secret, with empty values. */
 export const kubernetesEnvironment = (overlay = 'production') => {
   const manifests = kubernetesFiles().flatMap(manifestsOf);
   const settings = (name: string) =>
@@ -212,7 +212,7 @@ export const kubernetesEnvironment = (overlay = 'production') => {
   };
 };
 
-/** Where the pods of a process may connect to: `<process>:<port>`, `data:<port>` for the servers, `internet:<port>`. */
+/** Where a process's pods may connect: `<process>:<port>`, `data:<port>` for servers, `internet:<port>`. */
 export const kubernetesEgress = (owner: string): string[] =>
   kubernetesFiles()
     .flatMap(manifestsOf)

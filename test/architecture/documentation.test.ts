@@ -8,19 +8,19 @@ const readBytes = (file: string): Buffer => readFileSync(join(root, file));
 const built = buildSite({ files, read: readBytes });
 const pages = [...built.site].filter(([address]) => address.endsWith('.html'));
 
-/** The repository with another text in one of its files. */
+/** Problems of the repository if the text of one file is changed. */
 const problemsWith = (changed: string, text: string): string[] =>
   buildSite({
     files: [...new Set([...files, changed])],
     read: (file) => (file === changed ? Buffer.from(text) : readBytes(file)),
   }).problems;
 
-describe('the documentation', () => {
-  test('each link of a Markdown file leads to a file and a heading, and each document has its place', () => {
+describe('documentation', () => {
+  test('each Markdown link leads to an existing file and heading, and each document is in the navigation', () => {
     expect(built.problems).toEqual([]);
   });
 
-  test('a broken link, a document without a place and a decision without a rule or a topic are found', () => {
+  test('broken links, documents outside the navigation and decisions without a rule or topic are found', () => {
     expect(
       problemsWith('README.md', '# A\n\n[b](docs/none.md) [c](#none) [d](ARCHITECTURE.md#none) [e](#a)'),
     ).toEqual(
@@ -40,7 +40,7 @@ describe('the documentation', () => {
     );
   });
 
-  test('each Markdown file is a page, whose addresses the site has', () => {
+  test('each Markdown file is a page whose links exist on the site', () => {
     expect(pages).toHaveLength(files.filter((file) => file.endsWith('.md')).length);
     const missing = pages.flatMap(([address, html]) =>
       [...String(html).matchAll(/(?:href|src)="([^"]*)"/g)]
@@ -59,7 +59,7 @@ describe('the documentation', () => {
     );
   });
 
-  test('nothing is loaded from elsewhere', () => {
+  test('no page loads anything from another site', () => {
     for (const [, html] of pages) expect(String(html)).not.toMatch(/<(?:script|img|link)[^>]+"https?:/);
     expect(String(built.site.get('assets/docs.css'))).not.toMatch(/https?:|@import/);
   });

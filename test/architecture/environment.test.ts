@@ -33,10 +33,10 @@ import { exists, files, parse, productSources, read, root, walk } from './suppor
 const EXAMPLE = '.env.example';
 const COMPOSE = 'docker-compose.yml';
 const DEMO = 'deploy/demo.env';
-/** `npm run generate` writes the missing lines of the three files. */
+/** `npm run generate` adds missing lines to the three files. */
 const mustWrite = process.env.UPDATE_DOCS === '1';
 
-/** Below the last line that is not empty of the first part of `file` that `part` matches. */
+/** Inserts lines after the last non-empty line of the first match of `part` in `file`. */
 const append = (file: string, part: RegExp, lines: readonly string[]): void => {
   const text = read(file);
   const match = part.exec(text);
@@ -45,14 +45,14 @@ const append = (file: string, part: RegExp, lines: readonly string[]): void => {
   writeFileSync(join(root, file), `${text.slice(0, end)}\n${lines.join('\n')}${text.slice(end)}`);
 };
 
-/** The section of one process, or that of all. */
+/** Pattern for the section of one process, or of all processes. */
 const sectionOf = (readers: ReadonlySet<string>): RegExp => {
   const [reader = ''] = readers;
   const title = readers.size === 1 ? reader.replace('services/', '').replace('-', ' ') : 'all processes';
   return new RegExp(`^# ${title}\n# -+\n(?:(?!# --).*\n)*`, 'im');
 };
 
-/** The variables of one process in docker-compose.yml. */
+/** Pattern for the variables of one process in docker-compose.yml. */
 const environmentOf = (owner: string): RegExp =>
   new RegExp(`^  ${owner.replace('services/', '')}:\\n(?: {4}.*\\n)*? {4}environment:\\n(?: {6}.*\\n)*`, 'm');
 
@@ -61,7 +61,7 @@ beforeAll(async () => {
   ({ variables } = await loadConfigurations());
 });
 
-/** Name → values; several where the defaults of processes differ. Commented lines count. */
+/** Name → values; several if the defaults of processes differ. Commented lines are included. */
 const documented = (): Map<string, string[]> => {
   const shown = new Map<string, string[]>();
   if (!exists(EXAMPLE)) return shown;
@@ -97,7 +97,7 @@ test('every variable of a schema is in .env.example; npm run generate adds it', 
   expect(lines.sort()).toEqual([]);
 });
 
-test('.env.example lists a variable once, or once for each process', () => {
+test('.env.example lists a variable once, or once per process', () => {
   const names = new Map<string, string[]>();
   for (const line of read(EXAMPLE).split('\n')) {
     const [, name, process = ''] = /^#?\s*([A-Z][A-Z0-9_]*)=(?:\S*\s+#\s*([\w-]+))?/.exec(line) ?? [];
@@ -119,7 +119,7 @@ test('.env.example shows the default of every process', () => {
       const parsed = value === '' ? field.safeParse(undefined) : field.safeParse(value);
       return parsed.success ? parsed.data : undefined;
     };
-    // A variable without a default may be empty, or have an example.
+    // A variable without a default may be empty or have an example.
     const fits = values.some((value) => JSON.stringify(means(value)) === JSON.stringify(standard.data));
     if (fits || standard.data === undefined) return [];
     return [`${name}: ${reader} takes ${JSON.stringify(standard.data)}, shown is ${values.join(', ')}`];
@@ -144,8 +144,8 @@ const readElsewhere = (): Set<string> => {
 };
 
 test('.env.example contains no unknown variable', () => {
-  const known = new Set([...variables.map(({ name }) => name), ...readElsewhere()]);
-  expect([...documented().keys()].filter((name) => !known.has(name))).toEqual([]);
+  const names = new Set([...variables.map(({ name }) => name), ...readElsewhere()]);
+  expect([...documented().keys()].filter((name) => !names.has(name))).toEqual([]);
 });
 
 test('the variables of the sandbox and of commands are in .env.example', () => {
@@ -163,10 +163,10 @@ test('the variables of the sandbox and of commands are in .env.example', () => {
   expect(missing).toEqual([]);
 });
 
-/** A variable of this name, or the file that contains its value (deploy/entrypoint.sh). */
+/** The name of a variable, even if its value comes from a file (deploy/entrypoint.sh). */
 const valueName = (name: string): string => name.replace(/_FILE$/, '');
 
-/** Set by the image, or fixed for the network of a container. */
+/** Variables that are set by the image or fixed by a container's network. */
 const imageVariables = (): Set<string> => {
   const names = [...read('Dockerfile').matchAll(/^(?:ENV)?\s+([A-Z][A-Z0-9_]*)=/gm)].map(
     ([, name]) => name ?? '',
@@ -179,8 +179,8 @@ const namesOf = (owner: string): string[] => [
 ];
 
 /**
- * One value of .env or of the ConfigMap would be wrong for all processes, or is given by the network: ports, databases,
- * the addresses of the services, the volumes.
+ * Whether a variable is not set by .env or the ConfigMap, because processes differ or the network determines it: ports, databases,
+ * service addresses, volumes.
  */
 const isFixed = (name: string): boolean =>
   /^(?:HOST|[A-Z]+_PORT|MONGODB_DATABASE|(?:MEDIA|JOURNAL|PRIVATE_KEY|PUBLIC_KEYS|TLS)_DIRECTORY)$|_GRPC_ADDRESS$/.test(
@@ -188,7 +188,7 @@ const isFixed = (name: string): boolean =>
   ) ||
   (name.endsWith('_HTTP_URL') && !name.startsWith('PUBLIC_'));
 
-/** Variables of a process whose defaults are addresses of one machine. */
+/** Variables of a process whose defaults are addresses on one machine. */
 const ofOneMachine = (owner: string): string[] => [
   ...new Set(
     variables
@@ -201,8 +201,8 @@ const ofOneMachine = (owner: string): string[] => [
 ];
 
 /**
- * For the demo data, which production refuses: in a container the gateway uses the defaults, and never gets the password of a
- * real administrator.
+ * Variables for the demo data, which production refuses. In a container the gateway uses the defaults and never gets the password
+ * of a real administrator.
  */
 const OF_DEMO_DATA = ['FIRST_ADMINISTRATOR_USERNAME', 'FIRST_ADMINISTRATOR_PASSWORD'];
 const isOfDemoData = (owner: string, name: string): boolean =>
@@ -211,7 +211,7 @@ const isOfDemoData = (owner: string, name: string): boolean =>
 const reads = (owner: string, name: string): boolean =>
   namesOf(owner).includes(name) && !isOfDemoData(owner, name);
 
-/** It calls providers on the Internet. */
+/** Whether a process calls providers on the Internet. */
 const hasProviders = (owner: string): boolean => {
   const providers = Object.entries(productEnvironment('http://sandbox'))
     .filter(([, value]) => value.startsWith('http://sandbox/'))
@@ -232,33 +232,33 @@ describe('docker-compose.yml', () => {
     APP_DEVELOPER: 'q',
   };
 
-  test.each(owners)('passes every variable of %s; npm run generate adds it', (owner) => {
-    const given = new Set([...passed(owner), ...imageVariables()]);
-    const missing = namesOf(owner).filter((name) => !given.has(name) && !isOfDemoData(owner, name));
+  test.each(owners)('Compose passes every variable to %s; npm run generate adds it', (owner) => {
+    const available = new Set([...passed(owner), ...imageVariables()]);
+    const missing = namesOf(owner).filter((name) => !available.has(name) && !isOfDemoData(owner, name));
     const lines = missing.map((name) => `      ${name}:`);
     if (mustWrite && missing.length > 0) append(COMPOSE, environmentOf(owner), lines);
     else expect(missing).toEqual([]);
   });
 
-  test.each(owners)('gives %s no variable that it does not read', (owner) => {
+  test.each(owners)('Compose gives %s no variable that it does not read', (owner) => {
     expect(passed(owner).filter((name) => !reads(owner, name))).toEqual([]);
   });
 
-  test.each(owners)('gives %s every value of .env', (owner) => {
+  test.each(owners)('Compose gives %s every value in .env', (owner) => {
     const names = namesOf(owner).filter((name) => !isFixed(name) && !isOfDemoData(owner, name));
     const lost = names.filter((name) => {
-      const given = { ...required, [nameInDotEnv(owner, name)]: 'from .env' };
-      return composeEnvironment(owner, given)[name] !== 'from .env';
+      const dotEnv = { ...required, [nameInDotEnv(owner, name)]: 'from .env' };
+      return composeEnvironment(owner, dotEnv)[name] !== 'from .env';
     });
     expect(lost).toEqual([]);
   });
 
-  test('gives the sandbox its own', () => {
+  test('Compose gives the sandbox its values in .env', () => {
     const sandbox = composeEnvironment('sandbox', { NODE_ENV: 'test', LOG_LEVEL: 'debug' });
     expect(sandbox).toMatchObject({ NODE_ENV: 'test', LOG_LEVEL: 'debug' });
   });
 
-  test('publishes the port of each emulated provider, which the README of the sandbox lists', () => {
+  test('Compose publishes the port of each emulated provider, as the sandbox README lists them', () => {
     const ports = PROVIDERS.map((_, index) => 8_091 + index);
     const range = `8091-${ports.at(-1)}`;
     expect(services.sandbox?.ports?.map((port) => interpolate(port, {}))).toEqual([
@@ -270,7 +270,7 @@ describe('docker-compose.yml', () => {
     expect(listed).toEqual(ports.map((port) => `http://127.0.0.1:${port}`));
   });
 
-  test('publishes the sandbox at other ports by variables, and its address follows', () => {
+  test('Compose can publish the sandbox on other ports, and its address follows', () => {
     const moved = { SANDBOX_HTTP_PORT: '1', SANDBOX_SMTP_PORT: '2', SANDBOX_PROVIDER_PORTS: '3-8' };
     expect(services.sandbox?.ports?.map((port) => interpolate(port, moved))).toEqual([
       '127.0.0.1:1:1',
@@ -281,30 +281,33 @@ describe('docker-compose.yml', () => {
     expect(read(DEMO)).not.toMatch(/localhost:8090|127\.0\.0\.1:8080/);
   });
 
-  test('limits the memory, the cores and the threads of every container', () => {
+  test('Compose limits memory, cores and threads of every container', () => {
     const unlimited = Object.entries(services).filter(([, { mem_limit, cpus, pids_limit }]) =>
       [mem_limit, cpus, pids_limit].includes(undefined),
     );
     expect(unlimited.map(([name]) => name)).toEqual([]);
   });
 
-  test.each(owners)('takes every secret of %s from a file, too, which no other container gets', (owner) => {
-    const { environment = {}, secrets = [] } = containerOf(owner);
-    // Not a credential: the administrator is known by it.
-    const names = namesOf(owner).filter((name) => isSecret(name) && !name.endsWith('PHONE'));
-    const given = names.filter((name) => !isOfDemoData(owner, name) && name !== OF_ALL);
-    expect(given.filter((name) => !environment[`${name}_FILE`])).toEqual([]);
-    for (const name of secrets) {
-      expect(environment[`${name}_FILE`]).toBe(`/run/secrets/${name}`);
-      const file = composeSecrets()[name]?.file ?? '';
-      expect(interpolate(file, {})).toBe('/dev/null');
-      expect(interpolate(file, { [`${name}_FILE`]: '/secret' })).toBe('/secret');
-      const takers = Object.values(services).filter((service) => service.secrets?.includes(name));
-      expect(takers).toHaveLength(1);
-    }
-  });
+  test.each(owners)(
+    'Compose also takes every secret of %s from a file that no other container gets',
+    (owner) => {
+      const { environment = {}, secrets = [] } = containerOf(owner);
+      // A phone number is not a credential; the administrator is identified by it.
+      const names = namesOf(owner).filter((name) => isSecret(name) && !name.endsWith('PHONE'));
+      const credentials = names.filter((name) => !isOfDemoData(owner, name) && name !== OF_ALL);
+      expect(credentials.filter((name) => !environment[`${name}_FILE`])).toEqual([]);
+      for (const name of secrets) {
+        expect(environment[`${name}_FILE`]).toBe(`/run/secrets/${name}`);
+        const file = composeSecrets()[name]?.file ?? '';
+        expect(interpolate(file, {})).toBe('/dev/null');
+        expect(interpolate(file, { [`${name}_FILE`]: '/secret' })).toBe('/secret');
+        const takers = Object.values(services).filter((service) => service.secrets?.includes(name));
+        expect(takers).toHaveLength(1);
+      }
+    },
+  );
 
-  test('creates the administrator whom the demo data expects', () => {
+  test('Compose creates the administrator that the demo data expects', () => {
     const defaults = Object.fromEntries(
       variables
         .filter(({ reader }) => reader === 'gateway')
@@ -315,10 +318,10 @@ describe('docker-compose.yml', () => {
     expect(demo.FIRST_ADMINISTRATOR_PASSWORD).toBe(DEMO_PASSWORD);
   });
 
-  test('gives no secret of .env to two containers', () => {
+  test('Compose gives no secret in .env to two containers', () => {
     const takers = new Map<string, Set<string>>();
     for (const [container, definition] of Object.entries(services)) {
-      // It refuses them.
+      // The provisioning command refuses these addresses.
       if (container === 'credentials') continue;
       const taker = definition.profiles?.includes('operator') ? 'operator' : container;
       for (const name of takenFromDotEnv(definition))
@@ -328,7 +331,7 @@ describe('docker-compose.yml', () => {
     expect([...takers].filter(([, containers]) => containers.size > 1)).toEqual([]);
   });
 
-  test('gives each container its own credentials alone', () => {
+  test('Compose gives each container only its own credentials', () => {
     const mounts = Object.entries(services).flatMap(([container, { volumes = [] }]) =>
       volumes
         .filter((volume) => volume.startsWith('credentials-') && container !== 'credentials')
@@ -348,7 +351,7 @@ describe('docker-compose.yml', () => {
     expect(readOnly.filter((volume) => !volume.endsWith(':ro'))).toEqual([]);
   });
 
-  test('gives each container the private key of its own process alone', () => {
+  test("Compose gives each container only its own process's private key", () => {
     const mounts = Object.entries(services).flatMap(([container, { volumes = [] }]) =>
       volumes
         .filter((volume) => /^(?:key-|authority|public-keys)/.test(volume) && container !== 'keys')
@@ -369,9 +372,9 @@ describe('docker-compose.yml', () => {
     }
   });
 
-  test.each(owners)('lets %s reach the outside only if it has providers', (owner) => {
+  test.each(owners)('Compose lets %s reach the outside only if it has providers', (owner) => {
     const out = networksOut(containerOf(owner));
-    // Its port is published.
+    // The gateway's port is published.
     if (owner === 'gateway') expect(out).toEqual(['edge']);
     else expect(out).toEqual(hasProviders(owner) ? ['providers'] : []);
   });
@@ -385,11 +388,11 @@ describe('docker-compose.yml', () => {
     'dead-letters',
     'audit-log',
     'audit-wallet',
-  ])('lets %s not reach the outside', (container) => {
+  ])('Compose does not let %s reach the outside', (container) => {
     expect(networksOut(services[container] ?? { networks: ['undefined'] })).toEqual([]);
   });
 
-  test.each(owners)('leaves no address of one machine in %s', (owner) => {
+  test.each(owners)('Compose leaves no address of one machine in %s', (owner) => {
     const environment = composeEnvironment(owner, required);
     const names = ofOneMachine(owner);
     expect(names.length).toBeGreaterThan(0);
@@ -400,7 +403,7 @@ describe('docker-compose.yml', () => {
     );
   });
 
-  test('pins every image by its digest', () => {
+  test('Compose pins every image by its digest', () => {
     const images = Object.values(services).map(({ image = '' }) => interpolate(image, {}));
     const base = /^ARG NODE_IMAGE=(.+)$/m.exec(read('Dockerfile'))?.[1] ?? '';
     const [proxy = ''] = /haproxy:[^}]+/.exec(read('deploy/compose.tls.yaml')) ?? [];
@@ -421,14 +424,14 @@ describe('docker-compose.yml', () => {
     ]);
   });
 
-  test('names the exact version of every server beside its digest', () => {
+  test("Compose names each server's exact version besides its digest", () => {
     const images = Object.values(services)
       .filter(({ profiles = [] }) => !profiles.includes('observability'))
       .map(({ image = '' }) => interpolate(image, {}));
     const servers = images.filter((image) => !/^fitness-platform(?:-sandbox)?$/.test(image));
     expect(servers).toHaveLength(4);
     expect(servers.filter((image) => !/^[a-z]+:\d+\.\d+\.\d+@/.test(image))).toEqual([]);
-    // `npm start` and the tests take the same ones where there is Docker.
+    // `npm start` and the tests use the same ones if there is Docker.
     const names = new Set(servers.map((image) => image.split('@')[0]));
     expect([...names].sort()).toEqual(Object.values(testImages).sort());
     const ofWorkflow = [...read('.github/workflows/servers.yml').matchAll(/^ +image: (\S+)$/gm)].map(
@@ -437,7 +440,7 @@ describe('docker-compose.yml', () => {
     expect(ofWorkflow.sort()).toEqual(Object.values(testImages).sort());
   });
 
-  test('publishes the gateway for a proxy on this machine, whose word about the client counts', () => {
+  test('Compose publishes the gateway for a proxy on this machine, which it trusts about clients', () => {
     expect(services.gateway?.ports?.map((port) => interpolate(port, {}))).toEqual([
       '127.0.0.1:8080:8080',
       '127.0.0.1:8081:8081',
@@ -448,31 +451,31 @@ describe('docker-compose.yml', () => {
 });
 
 test('deploy/demo.env points the product at every provider of the sandbox; npm run generate adds a missing line', () => {
-  const given = parseEnvFile(DEMO);
+  const demo = parseEnvFile(DEMO);
   const wrong = Object.entries(productEnvironment('http://sandbox.localhost:8090'))
-    // A key is made at each start.
-    .filter(([name, value]) => !value.startsWith('-----BEGIN') && given[name] !== value);
+    // A key is generated at each start.
+    .filter(([name, value]) => !value.startsWith('-----BEGIN') && demo[name] !== value);
   const lines = wrong.map(([name, value]) => `${name}=${value}`);
-  const isAbsent = wrong.length > 0 && wrong.every(([name]) => given[name] === undefined);
+  const isAbsent = wrong.length > 0 && wrong.every(([name]) => demo[name] === undefined);
   if (mustWrite && isAbsent) append(DEMO, /.*/s, lines);
   else expect(lines).toEqual([]);
 });
 
-test('the demonstration of Kubernetes points the product at every provider of the sandbox', () => {
+test('the Kubernetes demo points the product at every provider of the sandbox', () => {
   const { common, own } = kubernetesEnvironment('demo');
-  const given = new Map([...common, ...owners.flatMap((owner) => [...own(owner)])]);
+  const settings = new Map([...common, ...owners.flatMap((owner) => [...own(owner)])]);
   const wrong = Object.entries(productEnvironment('http://sandbox.localhost:8090')).filter(
-    ([name, value]) => !isSecret(name) && given.get(name) !== value,
+    ([name, value]) => !isSecret(name) && settings.get(name) !== value,
   );
   expect(wrong).toEqual([]);
 });
 
-test('in the demonstration of Kubernetes the name of the sandbox is that of its pod, and one that browsers resolve', () => {
+test("the name of the sandbox in the Kubernetes demo is its pod's, and browsers resolve it", () => {
   const manifests = manifestsOf('deploy/kubernetes/overlays/demo/sandbox.yaml');
   const find = (kind: string) => manifests.find((manifest) => manifest.kind === kind);
   const { hostname, subdomain } = find('Deployment')?.spec?.template?.spec ?? {};
   expect(`${hostname}.${subdomain}`).toBe('sandbox.localhost');
-  // Only below the name of such a service a pod has a name.
+  // A pod has a DNS name only below the name of such a service.
   expect(find('Service')).toMatchObject({
     metadata: { name: subdomain },
     spec: { clusterIP: 'None', selector: { 'app.kubernetes.io/name': 'sandbox' } },
@@ -481,40 +484,43 @@ test('in the demonstration of Kubernetes the name of the sandbox is that of its 
 
 describe('deploy/kubernetes', () => {
   const { common, own, secrets, containers } = kubernetesEnvironment();
-  const given = (owner: string): string[] =>
+  const variableNames = (owner: string): string[] =>
     [...common.keys(), ...own(owner).keys(), ...secrets(owner).keys()].map(valueName);
 
-  test.each(owners)('gives %s its own key and certificate, and lets it talk by TLS only', (owner) => {
-    const name = nameOf(owner);
-    const manifests = manifestsOf(`deploy/kubernetes/base/${name}.yaml`);
-    const pod = manifests.find(({ kind }) => kind === 'Deployment')?.spec?.template?.spec;
-    expect(pod?.volumes?.filter(({ secret, configMap }) => secret ?? configMap)).toEqual([
-      expect.objectContaining({ secret: expect.objectContaining({ secretName: `${name}-key` }) }),
-      { name: 'public-keys', configMap: { name: 'public-keys' } },
-      expect.objectContaining({ secret: expect.objectContaining({ secretName: `${name}-tls` }) }),
-    ]);
-    const certificate = manifestsOf('deploy/kubernetes/base/certificates.yaml').find(
-      ({ kind, spec }) => kind === 'Certificate' && spec?.secretName === `${name}-tls`,
-    );
-    expect(certificate?.spec?.dnsNames).toEqual([name]);
-    expect(common.get('TLS_DIRECTORY')).toBe('/tls');
-    const urls = [...own(owner)].filter(([variable]) => variable.endsWith('_HTTP_URL'));
-    expect(urls.filter(([, url]) => !url.startsWith('https://'))).toEqual([]);
-    const [{ startupProbe, readinessProbe, livenessProbe } = {}] = pod?.containers ?? [];
-    const schemes = [startupProbe, readinessProbe, livenessProbe].map((probe) => probe?.httpGet.scheme);
-    // The gateway serves the ingress controller without TLS.
-    const scheme = name === 'gateway' ? undefined : 'HTTPS';
-    expect(schemes).toEqual([scheme, scheme, scheme]);
-    // Neither ends a process that waits for its servers.
-    if (name !== 'gateway')
-      expect([startupProbe, livenessProbe].map((probe) => probe?.httpGet.path)).toEqual([
-        '/health/live',
-        '/health/live',
+  test.each(owners)(
+    'Kubernetes gives %s its own key and certificate, and lets it communicate only by TLS',
+    (owner) => {
+      const name = nameOf(owner);
+      const manifests = manifestsOf(`deploy/kubernetes/base/${name}.yaml`);
+      const pod = manifests.find(({ kind }) => kind === 'Deployment')?.spec?.template?.spec;
+      expect(pod?.volumes?.filter(({ secret, configMap }) => secret ?? configMap)).toEqual([
+        expect.objectContaining({ secret: expect.objectContaining({ secretName: `${name}-key` }) }),
+        { name: 'public-keys', configMap: { name: 'public-keys' } },
+        expect.objectContaining({ secret: expect.objectContaining({ secretName: `${name}-tls` }) }),
       ]);
-  });
+      const certificate = manifestsOf('deploy/kubernetes/base/certificates.yaml').find(
+        ({ kind, spec }) => kind === 'Certificate' && spec?.secretName === `${name}-tls`,
+      );
+      expect(certificate?.spec?.dnsNames).toEqual([name]);
+      expect(common.get('TLS_DIRECTORY')).toBe('/tls');
+      const urls = [...own(owner)].filter(([variable]) => variable.endsWith('_HTTP_URL'));
+      expect(urls.filter(([, url]) => !url.startsWith('https://'))).toEqual([]);
+      const [{ startupProbe, readinessProbe, livenessProbe } = {}] = pod?.containers ?? [];
+      const schemes = [startupProbe, readinessProbe, livenessProbe].map((probe) => probe?.httpGet.scheme);
+      // The gateway serves the ingress controller without TLS.
+      const scheme = name === 'gateway' ? undefined : 'HTTPS';
+      expect(schemes).toEqual([scheme, scheme, scheme]);
+      // Neither probe ends a process that is waiting for its servers.
+      if (name !== 'gateway')
+        expect([startupProbe, livenessProbe].map((probe) => probe?.httpGet.path)).toEqual([
+          '/health/live',
+          '/health/live',
+        ]);
+    },
+  );
 
   test.each(owners.filter((owner) => owner !== 'gateway'))(
-    'upgrades the data of %s by a Job, with what its pod has',
+    "Kubernetes upgrades the data of %s in a Job with its pod's settings",
     (owner) => {
       const name = nameOf(owner);
       const podOf = (file: string) =>
@@ -522,7 +528,7 @@ describe('deploy/kubernetes', () => {
           ?.spec?.template?.spec;
       const { image, args = [], envFrom, volumeMounts = [] } = podOf(name)?.containers?.[0] ?? {};
       const upgrade = podOf('upgrade')?.containers?.find((container) => container.name === name);
-      // The volumes of the Job have the name of the process before theirs.
+      // In the Job, the process name precedes the volume names.
       const mounts = upgrade?.volumeMounts?.map((mount) => ({
         ...mount,
         name: mount.name.replace(`${name}-key`, 'private-key').replace(`${name}-tls`, 'tls'),
@@ -533,19 +539,19 @@ describe('deploy/kubernetes', () => {
     },
   );
 
-  test.each(owners)('lets %s answer while it drains, and finish before it is killed', (owner) => {
+  test.each(owners)('Kubernetes lets %s answer while it drains, and finish before it is killed', (owner) => {
     const name = nameOf(owner);
     const pod = manifestsOf(`deploy/kubernetes/base/${name}.yaml`).find(({ kind }) => kind === 'Deployment')
       ?.spec?.template?.spec;
     const [drain, grace] = ['DRAIN_MS', 'SHUTDOWN_GRACE_MS'].map((variable) => Number(common.get(variable)));
-    // The gateway closes an idle connection to a service after four seconds, and asks for new records every five.
+    // The gateway closes idle connections to a service after four seconds, and refreshes DNS records every five.
     expect(drain).toBeGreaterThanOrEqual(10_000);
     expect(grace).toBeGreaterThan(Number(drain) + 30_000);
     expect(Number(pod?.terminationGracePeriodSeconds) * 1_000).toBeGreaterThanOrEqual(Number(grace) + 5_000);
   });
 
   test.each(owners.filter((owner) => owner !== 'gateway'))(
-    'gives the name of %s a record of each pod',
+    'the Kubernetes service names of %s resolve to a record per pod',
     (owner) => {
       const name = nameOf(owner);
       const services = manifestsOf(`deploy/kubernetes/base/${name}.yaml`).filter(
@@ -556,28 +562,28 @@ describe('deploy/kubernetes', () => {
     },
   );
 
-  test.each(owners)('sets every required variable of %s', (owner) => {
-    const names = new Set(given(owner));
+  test.each(owners)('Kubernetes sets every required variable of %s', (owner) => {
+    const names = new Set(variableNames(owner));
     const required = variables.filter(
       ({ reader, field }) => reader === owner && !field.safeParse(undefined).success,
     );
     expect(required.map(({ name }) => name).filter((name) => !names.has(name))).toEqual([]);
   });
 
-  test.each(owners)('gives %s no variable that it does not read, and each once', (owner) => {
-    const names = given(owner);
+  test.each(owners)('Kubernetes gives %s no variable that it does not read, and each only once', (owner) => {
+    const names = variableNames(owner);
     expect(names.filter((name) => !reads(owner, name))).toEqual([]);
     expect(names.filter((name, index) => names.indexOf(name) < index)).toEqual([]);
   });
 
-  test.each(owners)('gives every secret of %s by its Secret', (owner) => {
+  test.each(owners)('Kubernetes gives every secret of %s in its Secret', (owner) => {
     const settings = [...common.keys(), ...own(owner).keys(), ...shownSettings(owner).keys()];
     expect(settings.filter(isSecret)).toEqual([]);
     const ofSecret = namesOf(owner).filter((name) => isSecret(name) && !isOfDemoData(owner, name));
     expect(ofSecret.filter((name) => !secrets(owner).has(name))).toEqual([]);
   });
 
-  /** Also those that are commented out, with their defaults. */
+  /** All settings, including commented ones with their defaults. */
   const shownSettings = (owner: string): Map<string, string> =>
     new Map(
       ['all', nameOf(owner)].flatMap((file) =>
@@ -587,7 +593,7 @@ describe('deploy/kubernetes', () => {
       ),
     );
 
-  test.each(owners)('lists every variable of %s; npm run generate adds it', (owner) => {
+  test.each(owners)('Kubernetes lists every variable of %s; npm run generate adds it', (owner) => {
     const fixed = imageVariables();
     const listed = new Set([...common.keys(), ...shownSettings(owner).keys(), ...secrets(owner).keys()]);
     const missing = variables.filter(
@@ -603,7 +609,7 @@ describe('deploy/kubernetes', () => {
     }
   });
 
-  test.each(owners)('shows no variable that %s does not read, and each with its default', (owner) => {
+  test.each(owners)('Kubernetes shows only variables that %s reads, with their defaults', (owner) => {
     const set = new Set([...common.keys(), ...own(owner).keys()]);
     const wrong = [...shownSettings(owner)].filter(([name, value]) => {
       const field = variables.find((each) => each.reader === owner && each.name === name)?.field;
@@ -615,7 +621,7 @@ describe('deploy/kubernetes', () => {
     expect(wrong).toEqual([]);
   });
 
-  test('gives no process more than one replica of files on a disk', () => {
+  test('Kubernetes runs only one replica of a process with files on disk', () => {
     const media = manifestsOf('deploy/kubernetes/base/media.yaml');
     expect(own('services/media').get('MEDIA_STORAGE')).toBe('s3');
     const autoscaler = media.find(({ kind }) => kind === 'HorizontalPodAutoscaler');
@@ -624,18 +630,21 @@ describe('deploy/kubernetes', () => {
     expect(read('deploy/kubernetes/base/media.yaml')).not.toContain('persistentVolumeClaim');
   });
 
-  test.each(owners)('leaves the number of the pods of %s to its autoscaler, and spreads them', (owner) => {
-    const manifests = manifestsOf(`deploy/kubernetes/base/${nameOf(owner)}.yaml`);
-    expect(manifests.map(({ kind }) => kind)).toContain('HorizontalPodAutoscaler');
-    const spec = manifests.find(({ kind }) => kind === 'Deployment')?.spec;
-    expect(spec).not.toHaveProperty('replicas');
-    expect(spec?.template?.spec?.topologySpreadConstraints?.map(({ topologyKey }) => topologyKey)).toEqual([
-      'topology.kubernetes.io/zone',
-      'kubernetes.io/hostname',
-    ]);
-  });
+  test.each(owners)(
+    'Kubernetes leaves the number of pods of %s to its autoscaler, and spreads them',
+    (owner) => {
+      const manifests = manifestsOf(`deploy/kubernetes/base/${nameOf(owner)}.yaml`);
+      expect(manifests.map(({ kind }) => kind)).toContain('HorizontalPodAutoscaler');
+      const spec = manifests.find(({ kind }) => kind === 'Deployment')?.spec;
+      expect(spec).not.toHaveProperty('replicas');
+      expect(spec?.template?.spec?.topologySpreadConstraints?.map(({ topologyKey }) => topologyKey)).toEqual([
+        'topology.kubernetes.io/zone',
+        'kubernetes.io/hostname',
+      ]);
+    },
+  );
 
-  test('limits every emptyDir', () => {
+  test('Kubernetes limits every emptyDir', () => {
     const volumes = files
       .filter((file) => /^deploy\/kubernetes\/.*\.yaml$/.test(file))
       .flatMap((file) => [...read(file).matchAll(/emptyDir: *(.*)/g)].map(([, value]) => `${file} ${value}`));
@@ -645,7 +654,7 @@ describe('deploy/kubernetes', () => {
     ).toEqual([]);
   });
 
-  test('lets the Ingress pass the largest body of the gateway', () => {
+  test("the Ingress accepts the gateway's largest body", () => {
     const ingress = manifestsOf('deploy/kubernetes/base/gateway.yaml').find(({ kind }) => kind === 'Ingress');
     expect(ingress?.spec).toMatchObject({ ingressClassName: 'nginx' });
     const limit = ingress?.metadata?.annotations?.['nginx.org/client-max-body-size'] ?? '';
@@ -655,7 +664,7 @@ describe('deploy/kubernetes', () => {
   test.each([
     ['audit-wallet', 'services/wallet/src/audit-cli.ts'],
     ['audit-log', 'packages/shared/src/audit/audit-cli.ts'],
-  ])('runs %s each night, never two at once, with the user of the operator', (name, program) => {
+  ])("Kubernetes runs %s each night with the operator's user, never two at once", (name, program) => {
     const job = manifestsOf('deploy/kubernetes/base/audits.yaml').find(
       ({ metadata }) => metadata?.name === name,
     );
@@ -667,7 +676,7 @@ describe('deploy/kubernetes', () => {
     expect(new Set(secretNames)).toEqual(new Set(['fitness-operator']));
   });
 
-  test('lets the pods of operators reach the servers that their commands use alone', () => {
+  test('operator pods reach only the servers that their commands use', () => {
     expect(kubernetesEgress('operator')).toEqual(['data:27017', 'data:5671', 'data:5672']);
     expect(kubernetesEgress('audit')).toEqual(['data:27017']);
     expect(kubernetesEgress('upgrade')).toEqual(['data:27017', 'data:6379', 'data:5671', 'data:5672']);
@@ -678,12 +687,12 @@ describe('deploy/kubernetes', () => {
     ]);
   });
 
-  test('runs a command of operators in its pod with what docker-compose.yml gives it', () => {
+  test('an operator command in Kubernetes gets the same settings as in docker-compose.yml', () => {
     const [{ spec } = {}] = manifestsOf('deploy/kubernetes/base/operator.yaml');
     expect(spec).toMatchObject({ replicas: 0 });
     const [container] = spec?.template?.spec?.containers ?? [];
     expect(container?.envFrom).toEqual([{ secretRef: { name: 'fitness-operator' } }]);
-    // A command for another service would refuse MONGODB_DATABASE.
+    // With MONGODB_DATABASE set, a command for another service would refuse to run.
     expect(container?.env?.map(({ name }) => name)).toEqual([
       'NODE_ENV',
       'EVENTS_NAMESPACE',
@@ -695,7 +704,7 @@ describe('deploy/kubernetes', () => {
   const databaseVariable = (service: string): string =>
     `${service.replaceAll('-', '_').toUpperCase()}_MONGODB_DATABASE`;
 
-  test('gives the commands of operators the databases of the services and of the seals', () => {
+  test('operator commands in Kubernetes get the databases of the services and seals', () => {
     const jobs = manifestsOf('deploy/kubernetes/base/audits.yaml').map(({ metadata, spec }) => ({
       name: metadata?.name,
       container: spec?.jobTemplate?.spec.template.spec.containers[0],
@@ -722,7 +731,7 @@ describe('deploy/kubernetes', () => {
     });
   });
 
-  test('gives every container the ConfigMap of all, and a ConfigMap and a Secret of its own', () => {
+  test('every container gets the shared ConfigMap, and its own ConfigMap and Secret', () => {
     expect(containers.map(({ name }) => name).sort()).toEqual(owners.map(nameOf).sort());
     for (const { name, envFrom } of containers) {
       const ofProcess = { name: `fitness-${name}` };
@@ -734,7 +743,7 @@ describe('deploy/kubernetes', () => {
     }
   });
 
-  test.each(owners)('leaves no address of one machine in %s', (owner) => {
+  test.each(owners)('Kubernetes leaves no address of one machine in %s', (owner) => {
     const environment = new Map([...common, ...own(owner), ...secrets(owner)]);
     const wrong = ofOneMachine(owner).filter((name) =>
       /127\.0\.0\.1|^none$/.test(environment.get(name) ?? 'none'),
@@ -742,23 +751,28 @@ describe('deploy/kubernetes', () => {
     expect(wrong).toEqual([]);
   });
 
-  test.each(owners)('lets %s call those whose addresses it reads, its servers and its providers', (owner) => {
-    const settings = own(owner);
-    const called = namesOf(owner)
-      .filter((name) => name.endsWith('_GRPC_ADDRESS') || (name.endsWith('_HTTP_URL') && isFixed(name)))
-      .map((name) =>
-        (settings.get(name) ?? `missing ${name}`).replace(/^https?:\/\//, '').replace(/-(?:grpc|http):/, ':'),
+  test.each(owners)(
+    'Kubernetes lets %s call only its configured addresses, servers and providers',
+    (owner) => {
+      const settings = own(owner);
+      const called = namesOf(owner)
+        .filter((name) => name.endsWith('_GRPC_ADDRESS') || (name.endsWith('_HTTP_URL') && isFixed(name)))
+        .map((name) =>
+          (settings.get(name) ?? `missing ${name}`)
+            .replace(/^https?:\/\//, '')
+            .replace(/-(?:grpc|http):/, ':'),
+        );
+      const ports = { MONGODB_URI: [27017], REDIS_URL: [6379], AMQP_URL: [5671, 5672] };
+      const servers = Object.entries(ports).flatMap(([name, numbers]) =>
+        reads(owner, name) ? numbers.map((port) => `data:${port}`) : [],
       );
-    const ports = { MONGODB_URI: [27017], REDIS_URL: [6379], AMQP_URL: [5671, 5672] };
-    const servers = Object.entries(ports).flatMap(([name, numbers]) =>
-      reads(owner, name) ? numbers.map((port) => `data:${port}`) : [],
-    );
-    const mail = namesOf(owner).includes('SMTP_URL') ? ['internet:465', 'internet:587'] : [];
-    const outside = hasProviders(owner) ? ['internet:443', ...mail] : [];
-    expect(kubernetesEgress(owner).sort()).toEqual([...called, ...servers, ...outside].sort());
-  });
+      const mail = namesOf(owner).includes('SMTP_URL') ? ['internet:465', 'internet:587'] : [];
+      const outside = hasProviders(owner) ? ['internet:443', ...mail] : [];
+      expect(kubernetesEgress(owner).sort()).toEqual([...called, ...servers, ...outside].sort());
+    },
+  );
 
-  test('lets every pod call the DNS alone where no policy of its process says more', () => {
+  test('every pod may call only DNS unless a policy of its process says more', () => {
     const policies = kubernetesFiles()
       .flatMap(manifestsOf)
       .filter(({ kind, spec }) => kind === 'NetworkPolicy' && spec?.policyTypes?.includes('Egress'))
@@ -775,7 +789,7 @@ describe('deploy/kubernetes', () => {
     ]);
   });
 
-  test('lets only the ingress controller reach the gateway, whose word about the client counts', () => {
+  test('only the ingress controller reaches the gateway, which trusts it about clients', () => {
     const manifests = kubernetesFiles().flatMap(manifestsOf);
     const trusted = Number(own('gateway').get('TRUST_PROXY'));
     expect(trusted).toBe(1);
@@ -796,15 +810,15 @@ describe('the entrypoint of the image', () => {
       encoding: 'utf8',
     });
 
-  test('reads a variable from the file that NAME_FILE names', () => {
+  test('the entrypoint reads a variable from the file named by NAME_FILE', () => {
     expect(run({ ZIBAL_MERCHANT_FILE: file }).stdout).toBe('from the file\n');
   });
 
-  test('prefers the variable itself', () => {
+  test('the entrypoint prefers the variable itself over its file', () => {
     expect(run({ ZIBAL_MERCHANT_FILE: file, ZIBAL_MERCHANT: 'given' }).stdout).toBe('given\n');
   });
 
-  test('does not start the process when a file cannot be read', () => {
+  test('the entrypoint does not start the process if a file cannot be read', () => {
     const { status, stdout } = run({ ZIBAL_MERCHANT_FILE: `${file}-missing` });
     expect({ isOk: status === 0, stdout }).toEqual({ isOk: false, stdout: '' });
   });

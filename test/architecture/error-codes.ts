@@ -1,4 +1,4 @@
-/** The codes and texts of the errors that the code throws. */
+/** Finds the codes and texts of errors that the sources throw. */
 import type { Route } from '@fitness/shared/http/define-route.ts';
 import { errorCodesOf, errorSchemasOf } from '@fitness/shared/http/openapi.ts';
 import { type ErrorKind, HTTP_STATUS } from '@fitness/shared/kernel/error.ts';
@@ -8,15 +8,15 @@ import { type Node, parse, productSources, type Tree } from './support.ts';
 export interface ErrorCode {
   code: string;
   status: number;
-  /** The catalogue key of its text. */
+  /** Catalogue key of the error's text. */
   key: string;
-  /** Whether answers contain the code; without it they contain the text alone. */
+  /** Whether responses contain the code. Otherwise they contain only the text. */
   isSent: boolean;
-  /** The operations that declare it, e.g. `POST /payments/boost`. */
+  /** Operations that declare the code, e.g. `POST /payments/boost`. */
   operations: string[];
 }
 
-/** What the code throws; the routes say what is sent. */
+/** An error as thrown. The routes determine what is sent. */
 type ThrownError = Pick<ErrorCode, 'code' | 'status' | 'key'>;
 
 const KIND_OF_CALL: Readonly<Record<string, ErrorKind>> = {
@@ -28,7 +28,7 @@ const KIND_OF_CALL: Readonly<Record<string, ErrorKind>> = {
 
 type Strings = ReadonlyMap<string, string>;
 
-/** `const NAME = 'text'` and `export const NAME = 'text'`. */
+/** Constants declared as `const NAME = 'text'` or `export const NAME = 'text'`. */
 const constantsOf = ({ nodes }: Tree): [string, string][] =>
   nodes.flatMap((node): [string, string][] => {
     if (node.type !== 'VariableDeclarator') return [];
@@ -45,7 +45,7 @@ const declarationOf = (name: unknown, { nodes }: Tree): Node | undefined =>
   nodes.find(({ type, id, init }) => type === 'VariableDeclarator' && (id as Node).value === name && init)
     ?.init as Node | undefined;
 
-/** The texts that a code may have: `isPremium ? 'one' : 'other'` has two. */
+/** The possible values of a code: `isPremium ? 'one' : 'other'` has two. */
 const codesOf = (node: Node | undefined, tree: Tree, constants: Strings): string[] => {
   if (node?.type === 'ConditionalExpression')
     return [node.consequent, node.alternate].flatMap((part) => codesOf(part as Node, tree, constants));
@@ -60,7 +60,7 @@ const argumentsOf = (node: Node): Node[] =>
 const calleeOf = (node: Node): string =>
   (node.callee as Node).type === 'Identifier' ? String((node.callee as Node).value) : '';
 
-/** The key of `message('key')`, or of a constant of the file with such a value. */
+/** The key in `message('key')`, directly or in a constant of the file. */
 const keyOf = (node: Node | undefined, tree: Tree, constants: Strings): string | undefined => {
   if (node?.type === 'CallExpression' && calleeOf(node) === 'message')
     return textOf(argumentsOf(node)[0], constants);
@@ -70,7 +70,7 @@ const keyOf = (node: Node | undefined, tree: Tree, constants: Strings): string |
 };
 
 const fromCall = (node: Node, tree: Tree, constants: Strings): ThrownError[] => {
-  // What Fastify has refused: the code is the kind, and the key is the second argument.
+  // For errors refused by Fastify, the code is the kind, and the key is the second argument.
   if (calleeOf(node) === 'clientError') {
     const [code, key] = argumentsOf(node).map((argument) => textOf(argument, constants));
     if (code === undefined || key === undefined) return [];
@@ -80,7 +80,7 @@ const fromCall = (node: Node, tree: Tree, constants: Strings): ThrownError[] => 
   if (kind === undefined) return [];
   const [first, second] = argumentsOf(node);
   return codesOf(first, tree, constants).map((code) => {
-    // `badRequest(code, message(code))`: the code is the key of the text.
+    // In `badRequest(code, message(code))`, the code is the key of the text.
     const key = kind === 'not_found' ? 'error.not_found' : (keyOf(second, tree, constants) ?? code);
     return { code, status: HTTP_STATUS[kind], key };
   });
@@ -111,29 +111,29 @@ const sends = (codes: Readonly<Record<number, readonly string[]>>, { status, cod
 export const findErrorBodies = (routes: readonly Route[]): Record<string, number[]> => {
   const hasError = (schema: unknown): boolean =>
     schema instanceof z.ZodObject && Object.hasOwn(schema.shape, 'error');
-  const found = routes.map((route): [string, number[]] => {
+  const bodies = routes.map((route): [string, number[]] => {
     const statuses = Object.entries(errorSchemasOf(route))
       .filter(([, schema]) => hasError(schema))
       .map(([status]) => Number(status));
     return [operationOf(route), statuses];
   });
-  return Object.fromEntries(found.filter(([, statuses]) => statuses.length > 0).sort());
+  return Object.fromEntries(bodies.filter(([, statuses]) => statuses.length > 0).sort());
 };
 
-/** Each code, status and text once, in the order of the codes. */
+/** Each combination of code, status and text once, ordered by code. */
 export const findErrorCodes = (routes: readonly Route[]): ErrorCode[] => {
   const trees = productSources
     .filter((file) => /^(?:packages|services|gateway)\//.test(file))
     .map((file) => parse(file));
   const constants = new Map(trees.flatMap(constantsOf));
-  const found = trees.flatMap((tree) =>
+  const thrown = trees.flatMap((tree) =>
     tree.nodes.flatMap((node) => {
       if (node.type === 'CallExpression') return fromCall(node, tree, constants);
       if (node.type === 'NewExpression') return fromConstructor(node, tree, constants) ?? [];
       return [];
     }),
   );
-  const unique = new Map(found.map((error) => [JSON.stringify(error), error]));
+  const unique = new Map(thrown.map((error) => [JSON.stringify(error), error]));
   return [...unique.values()].sort(byCode).map((error) => ({
     ...error,
     isSent: routes.some((route) => sends(errorCodesOf(route), error)),

@@ -1,4 +1,4 @@
-/** The definition of an event lists its consumers. Their queues are declared from this list before anything is published. */
+/** Each event definition lists its consumers. Their queues are declared from this list before anything is published. */
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { EVENTS } from '@fitness/proto/events/catalogue.ts';
@@ -7,7 +7,7 @@ import { consumersOf, consumingServices } from '@fitness/shared/messaging/topolo
 import { expect, test } from '@jest/globals';
 import { read, root, SERVICES, sources } from './support.ts';
 
-/** Stands for every dependency: each of its properties and results is itself. */
+/** A placeholder for any dependency: each of its properties and results is itself. */
 const anything: unknown = new Proxy(() => undefined, { get: () => anything, apply: () => anything });
 
 const consumed = async (service: string): Promise<string[]> => {
@@ -32,7 +32,7 @@ test('no event lists an unknown service', () => {
   expect(listed.filter((name) => !SERVICES.some((service) => service === name))).toEqual([]);
 });
 
-test('the catalogue has every event once', () => {
+test('the catalogue contains every event once', () => {
   const files = sources.filter((file) => file.startsWith('proto/events/'));
   const defined = files.flatMap((file) => [...read(file).matchAll(/^export const \w+ = defineEvent\(/gm)]);
   expect(EVENTS).toHaveLength(defined.length);

@@ -3,38 +3,38 @@ import { dirname, join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { files, importsOf, isTestCode, read, root, sources } from './support.ts';
 
-/** An entry point, of apps too, or a file that is found by reading its folder or by the compiler. */
+/** Whether a file is an entry point (including an app's), or is found by reading its folder or by the compiler. */
 const isEntry = (file: string): boolean =>
   /^packages\/client\/src\/index\.ts$|\.d\.ts$/.test(file) ||
   /\/main\.ts$|-cli\.ts$|\.test\.ts$|\.bench\.ts$|\/i18n\/catalogues\/|\/place-names\//.test(file) ||
   named.some((text) => text.includes(file));
 
-/** Texts that may start a file by its path. */
+/** Files that may start another file by its path. */
 const named = files
   .filter((file) =>
     /(?:^|\/)package\.json$|^scripts\/|(?:^|\/)Dockerfile$|^\.ci\/|^jest\.config\.js$/.test(file),
   )
   .map(read);
 
-describe('no file is dead', () => {
+describe('dead files', () => {
   const imported = new Map<string, Set<string>>();
   for (const file of files.filter((name) => /\.(?:ts|mjs|js|cjs)$/.test(name))) {
     for (const target of importsOf(file)) imported.set(target, (imported.get(target) ?? new Set()).add(file));
   }
   const importersOf = (file: string): string[] => [...(imported.get(file) ?? [])];
 
-  test('each file is imported by another, or is an entry point', () => {
+  test('each source file is imported by another or is an entry point', () => {
     expect(sources.filter((file) => !isEntry(file) && importersOf(file).length === 0)).toEqual([]);
   });
 
-  test('no file of the product is used by tests only', () => {
+  test('no product file is used only by tests', () => {
     const product = sources.filter(
       (file) => !isTestCode(file) && !isEntry(file) && importersOf(file).length > 0,
     );
     expect(product.filter((file) => importersOf(file).every(isTestCode))).toEqual([]);
   });
 
-  test('no script is dead', () => {
+  test('no script is unused', () => {
     const scripts = files.filter((file) => /^scripts\/lib\/.*\.mjs$/.test(file));
     const dead = scripts.filter(
       (file) => importersOf(file).length === 0 && !named.some((text) => text.includes(file)),
@@ -43,7 +43,7 @@ describe('no file is dead', () => {
   });
 });
 
-test('each test file that a document names by its path exists', () => {
+test('each test file path in a document exists', () => {
   const documents = files.filter((file) => file.endsWith('.md'));
   const missing = documents.flatMap((file) =>
     [...read(file).matchAll(/`([\w./-]+\/[\w.-]+\.(?:test|bench)\.ts)`/g)]
@@ -74,26 +74,26 @@ const registryHost = (): string | undefined => {
     const { host } = new URL(url.trim());
     return host;
   } catch {
-    // Without npm, or without a valid registry setting, there is no host to search for.
+    // Without npm or a valid registry setting, there is no host to search for.
     return undefined;
   }
 };
 
-describe('the repository contains nothing of one machine', () => {
-  // Concatenated, so that this file does not contain them.
+describe('machine-specific content', () => {
+  // The parts are joined here so that this file does not contain the paths.
   const machine = [
     ['', 'work', ''],
     ['', 'opt', 'dev'],
     ['', 'root', '.'],
   ].map((parts) => parts.join('/'));
 
-  test('no file contains a path of one machine, or the package registry of one network', () => {
+  test('no file contains a path on one machine or a private package registry', () => {
     const host = registryHost();
     const forbidden = host === undefined ? machine : [...machine, host];
-    const found = files.flatMap((file) => {
+    const occurrences = files.flatMap((file) => {
       const text = read(file);
       return forbidden.filter((word) => text.includes(word)).map((word) => `${file}: ${word}`);
     });
-    expect(found).toEqual([]);
+    expect(occurrences).toEqual([]);
   });
 });

@@ -1,4 +1,4 @@
-/** What the guides for app developers say in figures and lists is what the code does. */
+/** The figures and lists in the guides for app developers match the code. */
 import { bodyLimitOf } from '@fitness/shared/http/define-route.ts';
 import { MAX_NESTING } from '@fitness/shared/http/json-nesting.ts';
 import { DEFAULT_PER_PAGE, MAX_PER_PAGE, SKIPPED_MAX } from '@fitness/shared/http/pagination.ts';
@@ -50,7 +50,7 @@ import { productSources, read } from './support.ts';
 const LIMITS = 'docs/guides/apps/limits.md';
 const RETRIES = 'docs/guides/apps/retries.md';
 
-test(`${RETRIES} lists the operations that take an Idempotency-Key, and how long one is kept`, () => {
+test(`${RETRIES} lists the operations that accept an Idempotency-Key, and how long one is kept`, () => {
   const listed = [...read(RETRIES).matchAll(/^- `(POST [^`]+)`$/gm)].map(([, operation]) => operation);
   const operations = [...IDEMPOTENT].map((operation) => operation.replace('/api/v1', ''));
   expect(listed).toEqual(operations);
@@ -58,7 +58,7 @@ test(`${RETRIES} lists the operations that take an Idempotency-Key, and how long
   expect(read(RETRIES)).toContain(`After ${TTL_MS / HOUR_MS} hours a key is new`);
 });
 
-test(`${RETRIES} names the defaults of the client`, () => {
+test(`${RETRIES} lists the client's defaults`, () => {
   const source = read('packages/client/src/retry.ts');
   const defaultOf = (name: string): number =>
     Number(new RegExp(`[{ ]${name} = ([\\d_]+)`).exec(source)?.[1]?.replaceAll('_', ''));
@@ -88,7 +88,7 @@ const perMinute = ({ points, windowS }: { points: number; windowS: number }): st
 
 const { post, gym, user, training_service } = MAX_PUBLIC_FILES;
 
-/** The figures of the rows without a variable, and of those whose figure says more than its value. */
+/** Figures of rows without a variable, and of rows that say more than the variable's value. */
 const figures = (defaultOf: (name: string) => number): Record<string, string> => ({
   'lifetime of a code by SMS': `${CODE_LIFETIME_MS / MINUTE_MS} minutes`,
   'wrong tries of a deletion code': figure(MAX_FAILED_ATTEMPTS),
@@ -138,7 +138,7 @@ const figures = (defaultOf: (name: string) => number): Record<string, string> =>
   'payment of a deposit': `within ${EXPIRES_MS / HOUR_MS} hours`,
 });
 
-test(`each figure of ${LIMITS} is that of the code`, () => {
+test(`each figure in ${LIMITS} matches the code`, () => {
   const defaultOf = (name: string): number => {
     const variable = variables.find((other) => other.name === name);
     return Number(variable?.field.parse(undefined));
@@ -157,13 +157,13 @@ test(`each figure of ${LIMITS} is that of the code`, () => {
   expect(wrong).toEqual([]);
 });
 
-test(`${LIMITS} says how many networks of an account are known, and for how long deletion codes are locked`, () => {
+test(`${LIMITS} has the number of known networks per account and the lock time of deletion codes`, () => {
   const text = read(LIMITS).replaceAll(/\s+/g, ' ');
   expect(text).toContain(`the last ${MAX_NETWORKS} are kept`);
   expect(text).toContain(`422 under \`confirmation_code\` for ${LOCKOUT_MS / HOUR_MS} hours`);
 });
 
-/** The row of each limit on a number of requests or messages, by the name under which it is counted. */
+/** The row of each limit on requests or messages, by the name of its counter. */
 const ROWS: Readonly<Record<string, string>> = {
   'account-codes': 'deletion and password reset together',
   'anonymous-codes': 'anonymous calls that count for it',
@@ -195,7 +195,7 @@ test(`every limit that the code counts has a row in ${LIMITS}`, () => {
   const names = productSources.flatMap((file) =>
     [...read(file).matchAll(DECLARED)].map(([, one, other]) => one ?? other ?? ''),
   );
-  // The one for each address is off by default, and stands in the text.
+  // The limit per address is off by default and described in the text.
   expect(names.filter((name) => name !== 'address').toSorted()).toEqual(Object.keys(ROWS).toSorted());
   expect(read(LIMITS)).toContain('`ADDRESS_LIMIT_PER_MINUTE`');
   const missing = Object.values(ROWS).filter((row) => !read(LIMITS).includes(`\n| ${row} `));

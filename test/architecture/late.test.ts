@@ -1,4 +1,4 @@
-/** `/ops` and the alerts say alike when a case is late. */
+/** `/ops` and the alerts agree on when a case is late. */
 import { expect, test } from '@jest/globals';
 import { LATE_AFTER_MS } from '../../gateway/src/pages/ops/waiting.ts';
 import { read } from './support.ts';
@@ -13,7 +13,7 @@ test.each(['withdrawal', 'refund'] as const)('a %s is late when its alert fires'
   expect(seconds * 1_000).toBe(LATE_AFTER_MS[kind]);
 });
 
-test('a disputed deposit and a dead letter are late at once, as in their alerts', () => {
+test('disputed deposits and dead letters are late immediately, as in their alerts', () => {
   expect(rules).toContain('max by (kind) (waiting_cases{kind="dispute"}) > 0');
   expect(rules).toContain('max by (service) (dead_letters) > 0');
   expect([LATE_AFTER_MS.dispute, LATE_AFTER_MS.dead_letter]).toEqual([0, 0]);

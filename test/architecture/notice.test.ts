@@ -30,7 +30,7 @@ test('NOTICE names every package of the images with its license; npm run generat
   expect(read('NOTICE')).toBe(notice());
 });
 
-/** What an operator may distribute without asking its authors. */
+/** Licenses that allow an operator to distribute a package without asking its authors. */
 const ACCEPTED = [
   '(MIT OR Apache-2.0)',
   '(MIT OR CC0-1.0)',
@@ -48,13 +48,13 @@ const ACCEPTED = [
   'PSF-2.0',
 ];
 
-test('every package of the images has a license that allows to distribute it', () => {
+test('every package of the images has a license that allows distribution', () => {
   const components = componentsOf(Object.values(IMAGES).flat(), ARCHITECTURES);
   expect(components.length).toBeGreaterThan(200);
   expect(components.filter(({ license }) => !ACCEPTED.includes(license))).toEqual([]);
 });
 
-test('no image contains the TypeScript compiler, and that of production none of the emulators', () => {
+test('no image contains the TypeScript compiler, and the production image contains no emulator', () => {
   const namesIn = (image: keyof typeof IMAGES): string[] =>
     componentsOf(IMAGES[image], ARCHITECTURES).map(({ name }) => name);
   expect(namesIn('fitness-platform')).not.toContain('smtp-server');

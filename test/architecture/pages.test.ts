@@ -1,4 +1,4 @@
-/** The session of a page may call what the page calls: the routes declare it, and the sources of the page show it. */
+/** The session of a page may call exactly what the page calls. Routes declare it, and the page's sources show it. */
 import { beforeAll, expect, test } from '@jest/globals';
 import type { z } from 'zod';
 import { loadRouteTables, type Route } from './route-tables.ts';
@@ -18,7 +18,7 @@ beforeAll(async () => {
   routes = [...(await loadRouteTables()).values()].flat();
 });
 
-/** A path in a string or template, up to its query; what is filled in is `:id`. */
+/** A path in a string or template, up to its query. Placeholders become `:id`. */
 const PATH = /['"`](\/[a-z][a-z-]*(?:\/(?:[a-z-]+|\$\{[^}]*\}))*)(?=['"`?$])/g;
 const pathsIn = (text: string): string[] =>
   [...text.matchAll(PATH)].map(([, path = '']) => path.replaceAll(/\$\{[^}]*\}/g, ':id'));
@@ -31,7 +31,7 @@ const isPath = (route: Route, path: string): boolean => {
     own.every((part, index) => part === segments[index] || part.startsWith(':'))
   );
 };
-/** Of several routes, the one that names the most: `/users/license-reviews` is not `/users/:id`. */
+/** The most specific routes for a path: `/users/license-reviews` is not `/users/:id`. */
 const routesAt = (path: string): Route[] => {
   const fitting = routes.filter((route) => isPath(route, path));
   const holes = ({ path: own }: Route): number => own.split('/:').length;
@@ -40,7 +40,7 @@ const routesAt = (path: string): Route[] => {
 };
 
 test.each(PAGES)(
-  'the session of $page has access to the paths that it calls, and to no others',
+  'the session of $page has access to exactly the paths that the page calls',
   ({ page, sources }) => {
     const text = productSources.filter((file) => file.startsWith(sources)).map(read);
     const called = [...new Set([...text, read('gateway/src/pages/api.ts')].flatMap(pathsIn))];
@@ -54,7 +54,7 @@ test.each(PAGES)(
   },
 );
 
-/** The names of the fields of an object; `${prefix}_approved` has each `prefix` that the file names. */
+/** The field names of an object. `${prefix}_approved` has each `prefix` that the file names. */
 const namesIn = (object: unknown, nodes: readonly Node[]): string[] => {
   const names: string[] = [];
   walk(object, (node) => {
@@ -81,7 +81,7 @@ const isNamed = (type: string, key: unknown, name: unknown): boolean =>
   type === 'KeyValueProperty' && (key as Node).value === name;
 const isText = (value: unknown): boolean => (value as Node).type === 'StringLiteral';
 
-/** The fields of all bodies that a source sends. */
+/** The fields of all bodies that a source file sends. */
 const fieldsSentIn = (file: string): string[] => {
   const { nodes } = parse(file);
   const propertyOf = (object: Node, name: string): Node | undefined =>
@@ -96,7 +96,7 @@ const fieldsSentIn = (file: string): string[] => {
     .flatMap((call) => {
       const body = propertyOf(call, 'body');
       if (body === undefined) return [];
-      // In short: each variable of this name in the file.
+      // In shorthand, the value is any variable of this name in the file.
       const values = body.type === 'Identifier' ? variables.map(({ init }) => init) : [body.value];
       const names = values.flatMap((value) => namesIn(value, nodes));
       if (names.length === 0) throw new Error(`${file}: a body is not readable`);
@@ -105,7 +105,7 @@ const fieldsSentIn = (file: string): string[] => {
 };
 
 test.each(PAGES)(
-  'the session of $page may send the fields that the page sends, and no others',
+  'the session of $page may send exactly the fields that the page sends',
   ({ page, sources }) => {
     const files = [...productSources.filter((file) => file.startsWith(sources)), 'gateway/src/pages/api.ts'];
     const allowedBy = ({ pageFields, body }: Route): readonly string[] =>
@@ -114,7 +114,7 @@ test.each(PAGES)(
     for (const file of files) {
       const called = [...new Set(pathsIn(read(file)))].flatMap(routesAt);
       const names = fieldsSentIn(file);
-      // Those of an internal route of every service are in no table.
+      // Internal routes of every service are not in the tables.
       if (called.some(({ body }) => body !== undefined)) {
         const allowed = new Set(called.flatMap(allowedBy));
         expect([file, names.filter((name) => !allowed.has(name))]).toEqual([file, []]);
@@ -130,7 +130,7 @@ test.each(PAGES)(
   },
 );
 
-test.each(PAGES)('docs/access.md has the routes of the session of $page', ({ page, columns }) => {
+test.each(PAGES)('docs/access.md lists the routes of the session of $page', ({ page, columns }) => {
   const lines = read('docs/access.md').split('\n');
   const head = lines.find((line) => line.startsWith('| route ')) ?? '';
   const at = head.split('|').findIndex((cell) => cell.trim() === columns);

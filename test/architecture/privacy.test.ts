@@ -1,4 +1,4 @@
-/** Every stored field declares what an erasure does to it, and docs/erasure.md equals the declarations. */
+/** Every stored field declares how an erasure treats it, and docs/erasure.md equals the declarations. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Declaration, type Handling, privacyOf } from '@fitness/shared/mongo/privacy.ts';
@@ -25,7 +25,7 @@ beforeAll(async () => {
 
 interface Paths {
   leaves: string[];
-  /** For Mixed leaves: nested paths may be declared as well. */
+  /** Mixed leaves, whose nested paths may be declared too. */
   open: string[];
 }
 
@@ -55,28 +55,28 @@ const among = (find: (collection: DeclaredCollection) => readonly string[]): str
     find(collection).map((path) => `${collection.owner}/${collection.name}.${path}`),
   );
 
-describe('every stored field declares what an erasure does to it', () => {
-  test('the collections are found', () => {
+describe('declarations of erasure', () => {
+  test('the collections of every service are found', () => {
     expect(collections.length).toBeGreaterThan(30);
     expect(new Set(collections.map((collection) => collection.owner)).size).toBe(SERVICES.length + 1);
   });
 
-  test('no field is undeclared', () => {
+  test('every stored field is declared', () => {
     const missing = among((collection) => {
       if (collection.schema === undefined) return declaredPaths(collection).length === 0 ? ['?'] : [];
-      const said = new Set(declaredPaths(collection));
-      return pathsOf(collection.schema).leaves.filter((path) => !said.has(path));
+      const declared = new Set(declaredPaths(collection));
+      return pathsOf(collection.schema).leaves.filter((path) => !declared.has(path));
     });
     expect(missing).toEqual([]);
   });
 
-  test('no declaration names an unknown field, or repeats one', () => {
+  test('no declaration repeats a field or names an unknown one', () => {
     const wrong = among((collection) => {
-      const said = declaredPaths(collection);
-      const twice = said.filter((path, i) => said.indexOf(path) !== i);
+      const declared = declaredPaths(collection);
+      const twice = declared.filter((path, i) => declared.indexOf(path) !== i);
       if (collection.schema === undefined) return twice;
       const { leaves, open } = pathsOf(collection.schema);
-      const unknown = said.filter(
+      const unknown = declared.filter(
         (path) => !leaves.includes(path) && !open.some((below) => path.startsWith(`${below}.`)),
       );
       return [...unknown, ...twice];
@@ -84,29 +84,26 @@ describe('every stored field declares what an erasure does to it', () => {
     expect(wrong).toEqual([]);
   });
 
-  test('each declaration has a reason', () => {
+  test('every declaration has a reason', () => {
     const bare = among(({ declared = [] }) =>
       declared.filter(({ reason }) => !/\w{2}/.test(reason)).flatMap(({ paths }) => paths),
     );
     expect(bare).toEqual([]);
   });
 
-  test('a collection without a schema is declared as well', () => {
+  test('collections without a schema are declared too', () => {
     const users = databaseSources.filter((file) => /\bconnection\.collection[<(]/.test(read(file)));
     expect(users).not.toEqual([]);
     expect(users.filter((file) => !/\bcollectionPrivacy</.test(read(file)))).toEqual([]);
   });
 });
 
-const LIKEWISE = 'likewise';
-
-/** The fields by reason; `likewise` continues the previous reason. */
+/** The fields by reason. */
 const cell = (declared: readonly Declaration[], handling: Handling): string => {
   const groups: { reason: string; paths: string[] }[] = [];
   for (const { reason, paths } of declared.filter((declaration) => declaration.handling === handling)) {
-    const before = groups.find((group) => group.reason === reason) ?? groups.at(-1);
-    if (before !== undefined && (reason === LIKEWISE || reason === before.reason))
-      before.paths.push(...paths);
+    const before = groups.find((group) => group.reason === reason);
+    if (before !== undefined) before.paths.push(...paths);
     else groups.push({ reason, paths: [...paths] });
   }
   return groups

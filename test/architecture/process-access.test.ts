@@ -1,4 +1,4 @@
-/** docs/process-access.md equals the declared callers of the RPCs; test/e2e/process-access.test.ts tries each pair. */
+/** docs/process-access.md equals the declared callers of RPCs; test/e2e/process-access.test.ts tries each pair. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { BLOCKERS } from '@fitness/contracts/blockers.ts';
@@ -52,7 +52,7 @@ test(`${DOCUMENT} equals the declarations; npm run generate writes it`, () => {
   else expect(text).toBe(expected);
 });
 
-test('every RPC of the definitions is in the table', () => {
+test('every defined RPC is in the table', () => {
   const defined = Object.values(grpcDefinitions).flatMap((load) =>
     Object.values(load() as unknown as ServiceDefinition).map(({ path }) => path),
   );
@@ -64,13 +64,13 @@ test('every RPC of the definitions is in the table', () => {
   expect(listed.size).toBe(declared.length + 1);
 });
 
-/** `<process> <RPC>`. */
+/** `<process> <RPC>` for each call in the files. */
 const pairsIn = (process: ProcessName, files: readonly string[]): string[] =>
   files.flatMap((file) =>
     [...read(file).matchAll(/\.call\(\s*'([A-Z]\w+)'/g)].map(([, rpc]) => `${process} ${rpc}`),
   );
 
-test('a process is declared for what its sources call, and for nothing else', () => {
+test('a process is declared as a caller of exactly the RPCs that its sources call', () => {
   const declared = new Set(
     Object.values<Record<string, readonly ProcessName[]>>(RPC_CALLERS).flatMap((rpcs) =>
       Object.entries(rpcs).flatMap(([rpc, callers]) => callers.map((caller) => `${caller} ${rpc}`)),
@@ -82,7 +82,7 @@ test('a process is declared for what its sources call, and for nothing else', ()
     const directory = process === 'gateway' ? 'gateway/src/' : `services/${process}/src/`;
     const files = productSources.filter((file) => file.startsWith(directory));
     own.push(...pairsIn(process, files));
-    // Readers that several processes have in common; not each process uses each call of them.
+    // Several processes share these readers, but not each process uses each call in them.
     const readers = new Set(
       files.flatMap(importsOf).filter((file) => file.startsWith('packages/contracts/')),
     );

@@ -1,4 +1,4 @@
-/** The users of the servers (process-identity/provisioning) follow from what the processes read and do. */
+/** Server users (process-identity/provisioning) follow from what the processes read and do. */
 import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -22,7 +22,7 @@ const defaultOf = (owner: string, name: string): unknown =>
     .find((variable) => variable.reader === owner && variable.name === name)
     ?.field.safeParse(undefined).data;
 
-test('every process has its needs listed', () => {
+test('the needs of every process are listed', () => {
   expect(PROCESSES.map(({ name }) => name).sort()).toEqual(owners.map(nameOf).sort());
 });
 
@@ -30,29 +30,29 @@ describe.each(owners)('%s', (owner) => {
   const needs = PROCESSES.find(({ name }) => name === nameOf(owner));
   const sources = productSources.filter((file) => file.startsWith(`${owner}/src/`)).map(read);
 
-  test('has a database and events if it reads their addresses', () => {
+  test('a process has a database and events if it reads their addresses', () => {
     expect(needs?.database).toBe(defaultOf(owner, 'MONGODB_DATABASE'));
     expect(needs?.hasEvents).toBe(defaultOf(owner, 'AMQP_URL') !== undefined);
   });
 
-  test('compares idempotency keys with others if its routes take them', () => {
+  test('a process compares idempotency keys with other services if its routes accept them', () => {
     const takesKeys = sources.some((text) => /\bidempotent: true\b/.test(text));
     expect(needs?.redis.includes('idempotency')).toBe(takesKeys);
   });
 
-  test('locks scores if it computes them', () => {
+  test('a process locks scores if it computes them', () => {
     const locksScores = sources.some((text) => /\bcreateScoreLocks\(/.test(text));
     expect(needs?.redis.includes('score-locks')).toBe(locksScores);
   });
 
-  test('reaches the epochs of credentials if it advances or reads them', () => {
+  test('a process reaches the credential epochs if it advances or reads them', () => {
     const uses = sources.some((text) => /\bepochKey\(/.test(text));
     const expected = uses ? [owner === 'gateway' ? 'credential-cache' : 'revocations'] : [];
     const granted = needs?.redis.filter((use) => use === 'credential-cache' || use === 'revocations');
     expect(granted).toEqual(expected);
   });
 
-  test('has the commands that it sends or serves', () => {
+  test('a process has the commands that it sends or serves', () => {
     const usesCommands = sources.some((text) => /\b(?:serveRpc|createRpcClient)\b/.test(text));
     expect((needs?.commands.length ?? 0) > 0).toBe(usesCommands);
     const named = (needs?.commands ?? []).filter((command) =>
@@ -84,18 +84,18 @@ describe('docker-compose.yml', () => {
   });
   afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
-  test('has a volume for each directory of credentials', () => {
+  test('Compose has a volume for each directory of credentials', () => {
     const volumes = readdirSync(directory).map((name) => `credentials-${name}:/data/credentials/${name}`);
     expect(volumesOf('credentials').toSorted()).toEqual(volumes.toSorted());
   });
 
-  test('gives each container the files that it names', () => {
+  test('Compose gives each container the files that it names', () => {
     const missing: string[] = [];
     let named = 0;
     for (const [container, definition] of Object.entries(compose)) {
       const volume = volumesOf(container).find((mounted) => mounted.includes(`:${MOUNT.slice(0, -1)}`));
       const own = volume?.replace(/^credentials-/, '').replace(/:.*/, '') ?? 'no volume';
-      // The broker names the definitions in its configuration.
+      // The broker's configuration names the definitions file.
       const mounted = volumesOf(container).map((volume) => volume.replace(/^\.\/|:.*/g, ''));
       const texts = [
         JSON.stringify(definition),
@@ -111,7 +111,7 @@ describe('docker-compose.yml', () => {
   });
 });
 
-test('a user of MongoDB reaches the database that its container names, and adds to its seals', () => {
+test('a MongoDB user reaches the database that its container names, and appends to its seals', () => {
   const compose = composeServices();
   for (const service of SERVICES) {
     const database = compose[service]?.environment?.MONGODB_DATABASE;
@@ -125,7 +125,7 @@ test('a user of MongoDB reaches the database that its container names, and adds 
   }
 });
 
-test("the operator's commands read the ledger and all seals, and no keys of the audit logs", () => {
+test('operator commands read the ledger and all seals, but no audit log keys', () => {
   const operator = mongodbUsers().find(({ name }) => name === 'operator');
   const ofServer = operator?.roles.filter(({ role }) => role === 'read').map(({ db }) => db) ?? [];
   expect(ofServer.filter((db) => !db.endsWith('_seals'))).toEqual([]);
@@ -147,7 +147,7 @@ test("the operator's commands read the ledger and all seals, and no keys of the 
   ]);
 });
 
-test("the operator's commands add entries to the audit logs, and change nothing but counters and results of audits", () => {
+test('operator commands add audit log entries and change only counters and results of audits', () => {
   const audits = mongodbRoles().filter(({ name }) => name === 'audit');
   expect(audits).toHaveLength(SERVICES.length);
   for (const { privileges } of audits) {

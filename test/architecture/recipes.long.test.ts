@@ -1,6 +1,6 @@
 /**
- * Recipes of CONTRIBUTING.md, performed on a copy of the repository with exactly what they name: the checks that they lead to are
- * green at the end. Edits are made at anchors, texts that the sources contain once.
+ * Performs recipes of CONTRIBUTING.md on a copy of the repository, changing exactly what they name. All checks must pass at the
+ * end. Edits are made at anchors: texts that occur exactly once in the sources.
  */
 import { spawnSync } from 'node:child_process';
 import {
@@ -24,7 +24,7 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const CONTRIBUTING = 'CONTRIBUTING.md';
 const CATALOGUES = 'packages/shared/src/kernel/i18n/catalogues';
-/** Only stops a recipe that hangs: an idle machine needs less than a minute for each. */
+/** Only stops a recipe that hangs: each takes less than a minute on an idle machine. */
 const LIMIT_MS = 20 * 60_000;
 
 let directory = '';
@@ -36,7 +36,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
-/** Without what .gitignore names. The packages are linked; those of this repository lead to the copy. */
+/** Copies everything except files in .gitignore. Packages are linked; workspace links lead into the copy. */
 const copyRepository = (): void => {
   const left = new Set(['node_modules', '.git', '.data', '.env', 'coverage']);
   cpSync(root, copy, { recursive: true, filter: (source) => !left.has(basename(source)) });
@@ -50,7 +50,7 @@ const copyRepository = (): void => {
     );
   for (const name of readdirSync(join(root, 'node_modules')).filter((each) => each !== '@fitness'))
     link(join('node_modules', name));
-  // npm writes into this file.
+  // npm writes to this file, so it is copied instead of linked.
   rmSync(join(copy, 'node_modules/.package-lock.json'));
   copyFileSync(join(root, 'node_modules/.package-lock.json'), join(copy, 'node_modules/.package-lock.json'));
   for (const path of globSync(
@@ -64,7 +64,7 @@ const link = (path: string): void => symlinkSync(join(root, path), join(copy, pa
 
 const { TEST_RESULTS: _results, JEST_WORKER_ID: _worker, ...inherited } = process.env;
 
-/** Runs a command in the copy, which must succeed. */
+/** Runs a command in the copy and expects it to succeed. */
 const run = (command: string, ...args: string[]): void => {
   const env = {
     ...inherited,
@@ -80,7 +80,7 @@ const run = (command: string, ...args: string[]): void => {
   ]);
 };
 
-/** `with` in the place of `anchor`, which the file contains once. */
+/** Replaces `anchor`, which the file must contain exactly once. */
 const replace = (file: string, anchor: string, replacement: string): void => {
   const parts = readFileSync(join(copy, file), 'utf8').split(anchor);
   if (parts.length !== 2)
@@ -92,7 +92,7 @@ const replace = (file: string, anchor: string, replacement: string): void => {
 const insertBefore = (file: string, anchor: string, text: string): void =>
   replace(file, anchor, text + anchor);
 
-/** The items of CONTRIBUTING.md with these titles, as one text. */
+/** The items of CONTRIBUTING.md with these titles, joined into one text. */
 const recipe = (...titles: string[]): string => {
   const items = readFileSync(join(root, CONTRIBUTING), 'utf8').split(/^(?=- \*\*|## |\d\. )/m);
   return titles
@@ -105,7 +105,7 @@ const recipe = (...titles: string[]): string => {
 };
 
 interface Step {
-  /** The words of the recipe from which this step follows. */
+  /** The words of the recipe that this step follows. */
   named: string;
   perform: () => void;
 }
@@ -117,14 +117,14 @@ const perform = (text: string, steps: readonly Step[]): void => {
   }
 };
 
-/** The type checks, and the tests that match. */
+/** Runs the type checks and the matching tests. */
 const check = (kinds: string, ...tests: string[]): void =>
   run('npm', 'test', '--', '--only', kinds, ...tests);
 
 const GENERATE: Step = { named: '`npm run generate`', perform: () => run('npm', 'run', 'generate') };
 
 test(
-  'a field of a gym',
+  'the recipe for a gym field leads to passing checks',
   () => {
     const document = 'services/gyms/src/store/gym-document.ts';
     const update = "description: 'Open every day.',\n";
@@ -187,7 +187,7 @@ test(
 );
 
 test(
-  'a blocker, with the next major version of the API',
+  'the recipe for a blocker in the next major API version leads to passing checks',
   () => {
     const { version }: { version: string } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
     const next = `${Number.parseInt(version, 10) + 1}.0.0`;
@@ -219,7 +219,7 @@ test(
         perform: () =>
           insertBefore(
             'services/content/src/app/blockers.ts',
-            '  /** Trainees of the seller',
+            '  /** The seller’s undelivered trainees',
             `  many_trainees: async (userId) => {
     const count = await store.trainees.countUndelivered(userId);
     return count > 100 ? { count } : undefined;

@@ -1,4 +1,4 @@
-/** The routes of every service, made without its dependencies. */
+/** The routes of every service, created without their dependencies. */
 import type { z } from 'zod';
 import { createCatalogue } from '../../services/store-billing/src/domain/offer.ts';
 import { exists, SERVICES } from './support.ts';
@@ -22,13 +22,13 @@ export interface Route {
   isInternal?: true;
 }
 
-/** A placeholder for the dependencies of routes, which are not used while the routes are created. */
+/** A placeholder for dependencies of routes, which are not used while the routes are created. */
 export const anything: unknown = new Proxy(() => undefined, {
   get: (_target, name) => (name === Symbol.toPrimitive ? () => '' : anything),
   apply: () => anything,
 });
 
-/** Where the schemas of routes depend on the configuration: that of a new installation. */
+/** Options for routes whose schemas depend on the configuration, as in a new installation. */
 const OPTIONS: Readonly<Record<string, unknown>> = {
   'store-billing': {
     catalogue: createCatalogue({
@@ -52,12 +52,12 @@ export const loadRouteTables = async (): Promise<Map<string, Route[]>> => {
   for (const service of SERVICES) {
     if (!exists(`services/${service}/src/http/routes.ts`)) continue;
     const module = (await import(`../../services/${service}/src/http/routes.ts`)) as Record<string, unknown>;
-    const made = Object.values(module).map((value) =>
+    const created = Object.values(module).map((value) =>
       typeof value === 'function'
         ? (value as (...parts: unknown[]) => unknown)(anything, OPTIONS[service] ?? anything)
         : value,
     );
-    tables.set(service, made.flat().filter(isRoute));
+    tables.set(service, created.flat().filter(isRoute));
   }
   return tables;
 };

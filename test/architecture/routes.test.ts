@@ -12,7 +12,7 @@ beforeAll(async () => {
 
 const HOLE = String.raw`(?:\$\{[^}]*\}|[^/'"\`?#\s$]+)`;
 
-/** A string literal of a test with this path, its parameters filled in, optionally with an origin and a query. */
+/** Pattern for a string literal with this path and its parameters filled in. An origin and a query are optional. */
 const literalOf = (path: string): RegExp => {
   const segments = path.split('/').map((part) => (part.startsWith(':') ? HOLE : part.replaceAll('.', '\\.')));
   const begin = String.raw`(?:['"\`](?:/api/v1)?|['"\`]\$\{[^}]*\}/(?:api/v1|internal)|\b(?:GET|POST|PUT|DELETE) )`;
@@ -23,13 +23,13 @@ const REACH = 160;
 const METHOD = /['"`](GET|POST|PUT|DELETE)(?:['"`]| (?=\/))/g;
 
 /**
- * Whether the nearest method before the path is this one (`send('PUT', path)`, a row of a table, `'PUT /path'`), or the
- * method after it (`fetch(url, { method: 'PUT' })`).
+ * Whether the method matches: the nearest one before the path (`send('PUT', path)`, a table row, `'PUT /path'`), or the
+ * one after it (`fetch(url, { method: 'PUT' })`).
  */
 const exercises = (text: string, { method, path }: Route): boolean => {
-  for (const found of text.matchAll(literalOf(path))) {
-    const before = text.slice(Math.max(0, found.index - REACH), found.index + 1);
-    const behind = text.slice(found.index, found.index + found[0].length + REACH);
+  for (const literal of text.matchAll(literalOf(path))) {
+    const before = text.slice(Math.max(0, literal.index - REACH), literal.index + 1);
+    const behind = text.slice(literal.index, literal.index + literal[0].length + REACH);
     const isFetch = /\bfetch\(\s*$/.test(before.slice(0, -1));
     const named = isFetch
       ? (/\bmethod: ['"](\w+)['"]/.exec(behind)?.[1] ?? 'GET')
@@ -39,8 +39,8 @@ const exercises = (text: string, { method, path }: Route): boolean => {
   return false;
 };
 
-describe('every route is exercised by a test', () => {
-  test.each([...SERVICES])('of %s', (service) => {
+describe('test coverage of routes', () => {
+  test.each([...SERVICES])('every route of %s is exercised by a test', (service) => {
     const routes = tables.get(service) ?? [];
     const where = new RegExp(`^services/${service}/test/|^gateway/test/|^test/e2e/`);
     const texts = sources.filter((file) => where.test(file)).map(read);
@@ -50,7 +50,7 @@ describe('every route is exercised by a test', () => {
   });
 });
 
-test('guests are shown what is some seconds old on reviewed routes only', () => {
+test('guests get slightly old responses only on reviewed routes', () => {
   const all = [...tables.values()].flat();
   const declared = all.filter(({ guestCache }) => guestCache === true);
   const names = declared.map(({ method, path }) => `${method} ${path}`);
@@ -62,7 +62,7 @@ test('guests are shown what is some seconds old on reviewed routes only', () => 
   expect(declared.filter(({ access }) => access !== 'guest')).toEqual([]);
 });
 
-test('a missing body is refused under the names of its fields', () => {
+test('a missing body is rejected with the names of its fields', () => {
   const routes = [...tables.values()].flat().filter(({ body }) => body !== undefined);
   const nameless = routes.filter(({ body }) =>
     body?.safeParse({}).error?.issues.some((issue) => issue.path.length === 0),
@@ -71,7 +71,7 @@ test('a missing body is refused under the names of its fields', () => {
   expect(nameless.map(({ method, path }) => `${method} ${path}`)).toEqual([]);
 });
 
-/** Bytes of the longest JSON of `schema`, a character of which takes six (`\\u0627`). */
+/** Bytes of the longest JSON for `schema`, where a character can take six (`\\u0627`). */
 const longestJson = (schema: JsonSchema): number => {
   const { type, properties = {}, items, maxItems, maxLength, pattern = '' } = schema;
   const alternatives = schema.anyOf ?? schema.enum?.map((value) => ({ const: value }));
@@ -83,7 +83,7 @@ const longestJson = (schema: JsonSchema): number => {
     );
     return 2 + fields.reduce((sum, bytes) => sum + bytes, 0);
   }
-  // A list that names no number of items is limited by what may be in it, or by a refinement.
+  // An array without a maximum length is limited by its possible items or by a refinement.
   if (type === 'array') return 2 + (maxItems ?? items?.enum?.length ?? 100) * (1 + longestJson(items ?? {}));
   if (type !== 'string') return MAX_NUMBER_LENGTH;
   const repeated = [...pattern.matchAll(/,(\d+)\}/g)].map(([, count]) => Number(count));
@@ -103,12 +103,12 @@ interface JsonSchema {
 }
 
 const MAX_NUMBER_LENGTH = 24;
-/** Fields that take names of ours alone. */
+/** Fields that accept only our own names. */
 const IN_ASCII = new Set(['permissions']);
-/** Of texts in a form of their own, such as times and ids. */
+/** Limit for strings with their own format, such as times and ids. */
 const MAX_UNTOLD_LENGTH = 64;
 
-test('the limit of the body of every route fits its longest texts', () => {
+test('the body limit of every route fits its longest values', () => {
   const routes = [...tables.values()].flat().filter(({ body, rawBody }) => body !== undefined && !rawBody);
   const tooLow = routes.flatMap((route) => {
     const schema = z.toJSONSchema(route.body as z.ZodType, { io: 'input', unrepresentable: 'any' });
@@ -120,7 +120,7 @@ test('the limit of the body of every route fits its longest texts', () => {
   expect(tooLow).toEqual([]);
 });
 
-test('no two services answer the same route', () => {
+test('no two services serve the same route', () => {
   const all = [...tables.values()]
     .flat()
     .map(({ method, path }) => `${method} ${path.replaceAll(/:\w+/g, ':id')}`);

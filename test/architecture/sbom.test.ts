@@ -14,7 +14,7 @@ interface Bom {
   components: { group?: string; name: string; version: string; properties?: { name: string }[] }[];
 }
 
-test('npm run sbom lists every package that the image contains, and marks those for development', () => {
+test('npm run sbom lists every package in the image, and marks development packages', () => {
   const { stdout, stderr } = spawnSync('npm', ['run', '--silent', 'sbom'], { cwd: root, encoding: 'utf8' });
   if (stdout === '') throw new Error(stderr);
   const bom: Bom = JSON.parse(stdout);
@@ -26,7 +26,7 @@ test('npm run sbom lists every package that the image contains, and marks those 
   const listed = namesOf(bom.components.filter((component) => !isForDevelopment(component)));
   expect(bom.components.filter(isForDevelopment).length).toBeGreaterThan(100);
   const { packages }: { packages: Record<string, Locked> } = JSON.parse(read('package-lock.json'));
-  // Optional packages are installed where the platform fits.
+  // Optional packages are installed only on matching platforms.
   const shipped = Object.entries(packages).filter(
     ([path, { dev, link, optional }]) => path.includes('node_modules/') && !dev && !link && !optional,
   );

@@ -1,4 +1,4 @@
-/** The mongoose schemas of all processes. */
+/** Finds the mongoose schemas of all processes. */
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { collectionsWithoutSchema } from '@fitness/shared/mongo/privacy.ts';
@@ -6,7 +6,7 @@ import { expect } from '@jest/globals';
 import mongoose, { type Schema } from 'mongoose';
 import { productSources, read, root, SERVICES } from './support.ts';
 
-/** Sources of processes with a database. */
+/** Sources of processes that use a database. */
 export const databaseSources = productSources.filter((file) => /^(?:packages|services)\//.test(file));
 
 interface OwnedSchema {
@@ -17,14 +17,14 @@ interface OwnedSchema {
 
 /** Every schema, recorded while the files that create them are loaded. */
 export const loadSchemas = async (): Promise<OwnedSchema[]> => {
-  const made: OwnedSchema[] = [];
+  const schemas: OwnedSchema[] = [];
   let owner = '';
   const { prototype } = mongoose.Schema;
-  const add = Reflect.get(prototype, 'add') as (this: Schema, ...given: unknown[]) => Schema;
-  // The constructor of every schema calls it.
-  prototype.add = function (this: Schema, ...given: unknown[]) {
-    if (!made.some(({ schema }) => schema === this)) made.push({ owner, schema: this });
-    return add.apply(this, given);
+  const add = Reflect.get(prototype, 'add') as (this: Schema, ...args: unknown[]) => Schema;
+  // Every schema's constructor calls this method.
+  prototype.add = function (this: Schema, ...args: unknown[]) {
+    if (!schemas.some(({ schema }) => schema === this)) schemas.push({ owner, schema: this });
+    return add.apply(this, args);
   } as typeof add;
   try {
     const makers = databaseSources.filter((file) => /\bnew (?:mongoose\.)?Schema\b/.test(read(file)));
@@ -37,7 +37,7 @@ export const loadSchemas = async (): Promise<OwnedSchema[]> => {
   } finally {
     prototype.add = add;
   }
-  return made;
+  return schemas;
 };
 
 export interface Collection {
@@ -50,10 +50,10 @@ export interface Collection {
 
 /** Every collection of the product. */
 export const loadCollections = async (): Promise<Collection[]> => {
-  const made = await loadSchemas();
+  const schemas = await loadSchemas();
   for (const file of databaseSources.filter((name) => /\bcollectionPrivacy</.test(read(name))))
     await import(pathToFileURL(join(root, file)).href);
-  const described = made.flatMap(({ owner, schema }): Collection[] => {
+  const described = schemas.flatMap(({ owner, schema }): Collection[] => {
     const name: unknown = schema.get('collection');
     return typeof name === 'string' ? [{ owner, name, schema }] : [];
   });

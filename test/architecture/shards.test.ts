@@ -1,6 +1,6 @@
 /**
- * Each collection has a shard key, or a reason to stay on one shard, and docs/scaling.md shows them. The tests of the services
- * compare each recorded command with the keys (`services/<name>/test/shards.ts`).
+ * Each collection has a shard key or a reason to stay on one shard, and docs/scaling.md lists them. Service tests compare each
+ * recorded command with the keys (`services/<name>/test/shards.ts`).
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -23,7 +23,7 @@ const OWNERS = [RUNTIME, ...SERVICES];
 
 let collections: Collection[] = [];
 const shardsOf: Record<string, Shards> = { [RUNTIME]: RUNTIME_SHARDS };
-/** Owner, collection, entry. */
+/** Owner, collection name and entry of each sharded collection. */
 let sharded: [string, string, Sharded][] = [];
 
 beforeAll(async () => {
@@ -39,14 +39,14 @@ beforeAll(async () => {
   );
 });
 
-test('each collection has an entry, and no entry names another one', () => {
+test('each collection has a shard entry, and no entry names an unknown collection', () => {
   const entries = OWNERS.flatMap((owner) =>
     Object.keys(shardsOf[owner] ?? {}).map((name) => `${owner}/${name}`),
   );
   expect(entries.sort()).toEqual(collections.map(({ owner, name }) => `${owner}/${name}`).sort());
 });
 
-test('a shard key is a stored field', () => {
+test('every shard key is a stored field', () => {
   const unknown = sharded.filter(([owner, name, { key }]) => {
     const schema = collections.find((one) => one.owner === owner && one.name === name)?.schema;
     return schema === undefined ? key.join() !== '_id' : key.some((field) => !schema.path(field));
@@ -54,12 +54,12 @@ test('a shard key is a stored field', () => {
   expect(unknown).toEqual([]);
 });
 
-test('what keeps ids unique is said where a cluster does not, and only there', () => {
+test('an entry explains unique ids exactly where a cluster does not ensure them', () => {
   const wrong = sharded.filter(([, , { key, ids }]) => (key.join() === '_id') !== (ids === undefined));
   expect(wrong).toEqual([]);
 });
 
-/** Names of the unique indexes that do not begin with the shard key of their collection. */
+/** Unique indexes that do not begin with their collection's shard key. */
 const preventing = ([owner, name, { key }]: [string, string, Sharded]): string[] =>
   Object.entries(JSON.parse(read('test/architecture/indexes.json')) as Record<string, string>).flatMap(
     ([index, definition]) => {
@@ -70,14 +70,14 @@ const preventing = ([owner, name, { key }]: [string, string, Sharded]): string[]
     },
   );
 
-test('what replaces a unique index is said where it does not begin with the shard key, and only there', () => {
+test('an entry names a replacement for exactly the unique indexes without the shard key', () => {
   const claimed = sharded.map(([owner, name, { claims = {} }]) => [owner, name, Object.keys(claims).sort()]);
   const needed = sharded.map((entry) => [entry[0], entry[1], preventing(entry).sort()]);
   expect(claimed).toEqual(needed);
   expect(needed.flatMap(([, , names]) => names)).not.toEqual([]);
 });
 
-test('each service compares its requests with the keys, and looks for scatters that no command is', () => {
+test('each service compares its requests with the keys, and declares no scatter without a command', () => {
   const using = (what: RegExp) =>
     OWNERS.filter((owner) => {
       const folder = owner === RUNTIME ? 'packages/shared/test/' : `services/${owner}/test/`;
@@ -102,7 +102,7 @@ const keyTables = (): string =>
     return `### ${owner}\n\n${markdownTable([['collection', 'shard key', 'why'], ...rows])}`;
   }).join('\n');
 
-/** Without the id either. */
+/** Whether a single-document command has neither the shard key nor the id. */
 const isBlindWrite = (command: string): boolean => {
   const [operation = '', fields = ''] = command.split(': ');
   return SINGLE.includes(operation) && !fields.split(', ').includes('_id');
@@ -128,7 +128,7 @@ const claimTable = (): string =>
     ),
   ]);
 
-test(`${DOCUMENT} shows them; npm run generate writes it`, () => {
+test(`${DOCUMENT} shows the keys, scatters and claims; npm run generate writes it`, () => {
   const text = read(DOCUMENT);
   const written = Object.entries({ keys: keyTables(), scatters: scatterTable(), claims: claimTable() });
   const expected = written.reduce(

@@ -1,4 +1,4 @@
-/** The processes that the commands start. */
+/** Tests the supervision of processes that commands start. */
 import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ import { createSupervisor } from '../../scripts/lib/supervisor.mjs';
 const directory = mkdtempSync(join(tmpdir(), 'supervisor-'));
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
-test('a log is cut when it is long, and goes on', async () => {
+test('a long log is cut, and logging continues', async () => {
   const limit = { bytes: 20_000, checkMs: 20 };
   const supervisor = createSupervisor({ logLimit: limit });
   const logFile = join(directory, 'talkative.log');
@@ -29,7 +29,7 @@ test('a log is cut when it is long, and goes on', async () => {
   expect(child.ended).toBe('exit code 0');
   const [present, former] = [readFileSync(logFile, 'utf8'), readFileSync(`${logFile}.1`, 'utf8')];
   expect(former + present).toContain('line 2000 ');
-  // It has written 200 KB.
+  // The process has written 200 KB.
   expect(statSync(logFile).size).toBeLessThan(5 * limit.bytes);
   expect(present.startsWith('\0')).toBe(false);
 });

@@ -1,4 +1,4 @@
-/** For the architecture tests: the files of the repository, and the syntax trees of its sources. */
+/** Shared by the architecture tests: the repository's files, and the syntax trees of its sources. */
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
@@ -8,7 +8,7 @@ import { type Module, parseSync } from '@swc/core';
 export const root = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
 export const SERVICES = ['identity', 'wallet', 'gyms', 'content', 'media', 'store-billing'] as const;
 
-/** Every file that is tracked or would be added; relative to the root. */
+/** Every tracked or untracked but not ignored file, relative to the root. */
 export const files: readonly string[] = execFileSync(
   'git',
   ['ls-files', '-z', '--cached', '--others', '--exclude-standard'],
@@ -22,10 +22,10 @@ export const exists = (file: string): boolean => existsSync(join(root, file));
 export const read = (file: string): string => readFileSync(join(root, file), 'utf8');
 
 const CODE = /^(?:packages|proto|services|gateway|sandbox|bench|test)\/.*\.ts$/;
-/** TypeScript sources, without generated ones. */
+/** TypeScript sources, except generated ones. */
 export const sources = files.filter((file) => CODE.test(file) && !file.startsWith('proto/gen/'));
 
-/** Runs in tests only. */
+/** Whether a file runs only in tests. */
 export const isTestCode = (file: string): boolean =>
   /\.test\.ts$|(?:^|\/)test\/|\/src\/testing\/|\/testing\.ts$/.test(file);
 
@@ -42,11 +42,11 @@ export interface Tree {
   body: Module;
   /** All nodes, parents first. */
   nodes: readonly Node[];
-  /** The first and the last line of `node`, from 1. */
+  /** The first and last line of `node`, counted from 1. */
   linesOf(node: Node): [number, number];
 }
 
-/** The parser counts bytes over all files; the empty statement at the beginning gives the offset of this file. */
+/** The parser counts bytes across files. This leading empty statement gives the offset of the current file. */
 const MARK = ';';
 
 export const parse = (file: string): Tree => {
@@ -68,7 +68,7 @@ export const parse = (file: string): Tree => {
   };
 };
 
-/** Finds the line, from 1, of a byte. */
+/** Returns a function that finds the line of a byte, counted from 1. */
 const createLineAt = (bytes: Buffer): ((position: number) => number) => {
   const ends: number[] = [];
   for (let at = bytes.indexOf(0x0a); at >= 0; at = bytes.indexOf(0x0a, at + 1)) ends.push(at);
@@ -97,7 +97,7 @@ export const walk = (value: unknown, visit: (node: Node) => void): void => {
   for (const [field, entry] of Object.entries(value)) if (field !== 'span') walk(entry, visit);
 };
 
-/** `a.b.c` of a member expression of plain names, else undefined. */
+/** `a.b.c` for a member expression of plain names; otherwise undefined. */
 export const dotted = (node: unknown): string | undefined => {
   if (!isNode(node)) return undefined;
   if (node.type === 'Identifier') return String(node.value);
@@ -109,7 +109,7 @@ export const dotted = (node: unknown): string | undefined => {
     : `${object}.${String(property.value)}`;
 };
 
-/** The files that `file` imports, types included, and those that it names by a relative URL. */
+/** The files that `file` imports, including for types, or names by a relative URL. */
 export const importsOf = (file: string): string[] => {
   const patterns = [
     /\bfrom\s*['"]([^'"]+)['"]/g,
@@ -128,7 +128,7 @@ export const importsOf = (file: string): string[] => {
   });
 };
 
-/** Markdown, as biome formats it. */
+/** A Markdown table as biome formats it. */
 export const markdownTable = (lines: readonly (readonly string[])[]): string => {
   const [head = [], ...rest] = lines;
   const widths = head.map((_cell, column) => Math.max(...lines.map((line) => line[column]?.length ?? 0)));

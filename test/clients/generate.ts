@@ -1,4 +1,4 @@
-/** Clients of the API document by openapi-generator, compiled. What was compiled once is kept for the same sources. */
+/** Generates and compiles clients of the API document with openapi-generator. Results are cached by their sources. */
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
@@ -28,10 +28,10 @@ const OPTIONS = { maxBuffer: 64 * 1024 * 1024 };
 export type Program = (args: readonly string[]) => Promise<string>;
 
 const program = (name: string): string => {
-  const found = findExecutable(name);
-  if (found === undefined)
+  const path = findExecutable(name);
+  if (path === undefined)
     throw new Error(`${name} is missing: apt-get install default-jdk-headless maven (Java 17 or later)`);
-  return found;
+  return path;
 };
 
 const sha256 = (...parts: readonly (string | Buffer)[]): string => {
@@ -40,7 +40,7 @@ const sha256 = (...parts: readonly (string | Buffer)[]): string => {
   return hash.digest('hex');
 };
 
-/** The jar, from Maven's registry. */
+/** Path of the generator's jar, downloaded from Maven's registry. */
 const generator = async (): Promise<string> => {
   const directory = cacheDirectory(`openapi-generator-${GENERATOR.version}`);
   const jar = join(directory, `openapi-generator-cli-${GENERATOR.version}.jar`);
@@ -49,8 +49,8 @@ const generator = async (): Promise<string> => {
     const copy = [`${DEPENDENCY_PLUGIN}:copy`, `-Dartifact=${artifact}`, `-DoutputDirectory=${directory}`];
     await run(program('mvn'), ['-q', '-B', ...copy], OPTIONS);
   }
-  const found = sha256(readFileSync(jar));
-  if (found !== GENERATOR.sha256) throw new Error(`${jar} has the checksum ${found}`);
+  const checksum = sha256(readFileSync(jar));
+  if (checksum !== GENERATOR.sha256) throw new Error(`${jar} has the checksum ${checksum}`);
   return jar;
 };
 
@@ -61,7 +61,7 @@ const generate = async (name: string, directory: string, properties: readonly st
     program('java'),
     [
       ...['-jar', await generator(), 'generate', '-g', name, '-i', document, '-o', join(directory, 'client')],
-      // It does not know all of OpenAPI 3.1 when it validates.
+      // The generator's validator does not know all of OpenAPI 3.1.
       '--skip-validate-spec',
       `--additional-properties=${properties.join(',')}`,
       '--global-property=apis,models,supportingFiles,apiTests=false,modelTests=false,apiDocs=false,modelDocs=false',
@@ -70,7 +70,7 @@ const generate = async (name: string, directory: string, properties: readonly st
   );
 };
 
-/** The samples of the document as functions of one file, whose parameters are the variables that they leave to the reader. */
+/** The document's samples as functions in one file. Variables that samples leave to the reader become parameters. */
 const kotlinSamples = async (): Promise<string> => {
   const { paths } = await loadApiDocument();
   const sources = Object.values(paths).flatMap((item) =>
@@ -88,21 +88,21 @@ const kotlinSamples = async (): Promise<string> => {
   return ['package samples', ...imports, ...functions].join('\n');
 };
 
-/** A success that the document describes: `body` is its example, `schema` the name of its component. */
+/** A documented successful response: `body` is its example, `schema` the name of its component. */
 interface DocumentedSuccess {
   operationId: string;
-  /** The class of the operation in a generated client. */
+  /** The operation's class in a generated client. */
   api: string;
   status: number;
   schema: string;
   body: unknown;
 }
 
-/** The class that the generator makes of a tag: "training services" becomes TrainingServicesApi. */
+/** The class that the generator derives from a tag: "training services" becomes TrainingServicesApi. */
 const apiOf = (tag: string): string =>
   `${tag.replaceAll(/(?:^|[^a-z]+)([a-z])/gi, (_match, letter: string) => letter.toUpperCase())}Api`;
 
-/** Every success with a JSON body. */
+/** All documented successful responses with a JSON body. */
 export const documentedSuccesses = async (): Promise<DocumentedSuccess[]> => {
   const { paths } = await loadApiDocument();
   return Object.values(paths)
@@ -121,7 +121,7 @@ export const documentedSuccesses = async (): Promise<DocumentedSuccess[]> => {
     );
 };
 
-/** A directory in which `make` has succeeded for these sources; earlier ones of the client are removed. */
+/** A directory where `make` has succeeded for these sources. Earlier directories of the client are removed. */
 const madeOnce = async (
   client: string,
   sources: readonly string[],

@@ -1,4 +1,4 @@
-/** deploy/compose-upgrade.sh, interrupted and repeated, on containers that only sleep. */
+/** Interrupts and repeats deploy/compose-upgrade.sh, with containers that only sleep. */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -45,7 +45,7 @@ const OURS = ['project=fitness-upgrade-test', 'oneoff=False'].flatMap((label) =>
   `label=com.docker.compose.${label}`,
 ]);
 
-/** `<process> <release> <state> <id>` of every container, by its process; not of the jobs, which end meanwhile. */
+/** `<process> <release> <state> <id>` of every container, sorted. The jobs are left out, because they end during the test. */
 const containers = (): string[] => {
   const ids = docker(['ps', '--all', '--no-trunc', '--quiet', ...OURS])
     .split('\n')
@@ -61,13 +61,13 @@ const containers = (): string[] => {
 const withoutIds = (lines: readonly string[]): string[] => lines.map((line) => line.replace(/ \w+$/, ''));
 const oneOfEach = (release: string): string[] => PROCESSES.map((name) => `${name} ${release} healthy`).sort();
 
-/** In a group of its own, like the commands of a terminal. */
+/** Runs the script in a separate process group, like a command in a terminal. */
 const upgrade = (RELEASE: string) => {
   const child = spawn(script, OPTIONS, { detached: true, stdio: 'ignore', env: { ...process.env, RELEASE } });
   return { group: -(child.pid ?? 0), ended: once(child, 'exit').then(([code]) => code as number | null) };
 };
 
-/** The script, when it waits with two healthy containers of each service. */
+/** Runs the script until it waits with two healthy containers of each service. */
 const waitingUpgrade = async (release: string) => {
   const started = upgrade(release);
   const services = oneOfEach(release).filter((line) => !line.startsWith('gateway'));
@@ -94,7 +94,7 @@ afterAll(() => {
 }, TIMEOUT_MS);
 
 test(
-  'leaves the former containers when it is interrupted',
+  'an interrupted upgrade keeps the previous containers',
   async () => {
     const former = containers();
     const { group, ended } = await waitingUpgrade('second');
@@ -106,7 +106,7 @@ test(
 );
 
 test(
-  'leaves the former containers when a new one is not healthy',
+  'an upgrade keeps the previous containers if a new one is unhealthy',
   async () => {
     const former = containers();
     expect(await upgrade('broken').ended).toBe(1);
@@ -116,13 +116,13 @@ test(
 );
 
 test(
-  'leaves one new container of each process when it is repeated after it was killed',
+  'an upgrade that is repeated after a kill leaves one new container of each process',
   async () => {
     const [stopped = ''] = containers();
     const { group, ended } = await waitingUpgrade('third');
     process.kill(group, 'SIGKILL');
     await ended;
-    // Killed while it stopped the former ones.
+    // The kill may happen while the script stops a previous container.
     docker(['stop', '--time', '0', stopped.split(' ').at(-1) ?? '']);
     expect(await upgrade('fourth').ended).toBe(0);
     expect(withoutIds(containers())).toEqual(oneOfEach('fourth'));
@@ -131,7 +131,7 @@ test(
 );
 
 test(
-  'starts what does not run',
+  'an upgrade starts containers that are stopped',
   async () => {
     docker(['compose', ...OPTIONS, 'stop', '--timeout', '0']);
     expect(await upgrade('fifth').ended).toBe(0);

@@ -1,7 +1,7 @@
 /**
- * docker-compose.yml with deploy/demo.env: the product works, each container reaches its own part only, the images contain what they
- * need, and an upgrade fails no read. It needs Docker, and the ports 8080, 8081, 8089 to 8096, 8443 and 8444, or others by the
- * variables of docker-compose.yml.
+ * Tests docker-compose.yml with deploy/demo.env: the product works, and each container reaches only what it needs. Images contain what
+ * they need, and an upgrade fails no read. The tests need Docker, and the ports 8080, 8081, 8089 to 8096, 8443 and 8444, or others set by
+ * the variables of docker-compose.yml.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -20,7 +20,7 @@ const PROBE = readFileSync(new URL('probe.mjs', import.meta.url), 'utf8');
 const SERVICES = ['identity', 'wallet', 'gyms', 'content', 'media', 'store-billing'];
 const PROCESSES = [...SERVICES, 'gateway'];
 
-/** A demonstration of its own, so that no other one is deleted. */
+/** A separate project, so that no other demonstration is deleted. */
 const PROJECT = 'fitness-compose-test';
 
 /** The first start builds the image. */
@@ -69,7 +69,7 @@ afterAll(async () => {
   rmSync(directory, { recursive: true, force: true });
 }, BUILD_TIMEOUT_MS);
 
-test('a person registers, pays, and is notified', async () => {
+test('a user registers, pays, and is notified', async () => {
   const { token } = await register();
   await deposit(token, 50_000);
   await eventually(async () => {
@@ -94,7 +94,7 @@ interface Reached {
   variables: string[];
 }
 
-/** Which container gets what a provider accepts. */
+/** The one container that gets each provider secret. */
 const PROVIDER_SECRETS: Readonly<Record<string, string>> = {
   KAVENEGAR_API_KEY: 'identity',
   ZIBAL_MERCHANT: 'wallet',
@@ -113,18 +113,18 @@ describe.each(PROCESSES)('the container %s', (name) => {
     `${service}:${9_101 + index}`,
   ]);
 
-  test('reads its own database and its own seals only', () => {
+  test('a container reads only its own database and seals', () => {
     const database = `fitness_${name.replaceAll('-', '_')}`;
     const own = isService ? [database, `${database}_audit_seals`] : [];
     expect(reached.databases).toEqual(name === 'wallet' ? [...own, 'fitness_wallet_seals'] : own);
   });
 
-  test('reads its own keys of Redis and its own queue only', () => {
+  test('a container reads only its own Redis keys and its own queue', () => {
     expect(reached.redisKeys).toEqual([name]);
     expect(reached.queues).toEqual(isService ? [`fitness.${name}.events.identity.account.deleted`] : []);
   });
 
-  test('has its own secrets only', () => {
+  test('a container has only its own secrets', () => {
     expect(reached.credentials).toEqual(isService ? ['AMQP_URL', 'MONGODB_URI', 'REDIS_URL'] : ['REDIS_URL']);
     expect(reached.privateKeys).toEqual([name]);
     expect(reached.authority).toEqual([]);
@@ -134,7 +134,7 @@ describe.each(PROCESSES)('the container %s', (name) => {
     );
   });
 
-  test('reaches the servers that it uses and the other processes, these by TLS only', () => {
+  test('a container reaches its servers and, only by TLS, the other processes', () => {
     const servers = isService ? ['mongodb:27017', 'redis:6379', 'rabbitmq:5672'] : ['redis:6379'];
     expect(reached.reachable).toEqual([...servers, ...ofServices]);
     expect(reached.plainAnswers).toEqual([]);
@@ -146,7 +146,7 @@ describe.each(['fitness-platform', 'fitness-platform-sandbox'] as const)('the im
   const inside = (script: string): Promise<string> =>
     run('docker', ['run', '--rm', image, 'sh', '-c', script]);
 
-  test('adds at most 110 MB to Node.js', async () => {
+  test('an image adds at most 110 MB to Node.js', async () => {
     const history = ['history', '--no-trunc', '--human=false', '--format', '{{.Size}} {{.CreatedBy}}', image];
     const layers = (await run('docker', history)).split('\n');
     const ours = layers.slice(0, layers.findIndex((layer) => layer.includes('MEDIA_DIRECTORY=')) + 1);
@@ -156,13 +156,13 @@ describe.each(['fitness-platform', 'fitness-platform-sandbox'] as const)('the im
     expect(bytes).toBeLessThanOrEqual(MAX_BYTES);
   });
 
-  test('contains what its processes load, and no tool or test', async () => {
+  test('an image contains what its processes load, and no tools or tests', async () => {
     const tools = 'for tool in npm npx corepack yarn tsc; do command -v $tool; done; true';
     expect(await inside(tools)).toBe('');
-    const found = await inside(
+    const output = await inside(
       "find /app -name '*.test.ts' -o -path '*/src/testing' -o -path '/app/*/test' -prune",
     );
-    const ours = found.split('\n').filter((path) => path !== '' && !path.includes('/node_modules/'));
+    const ours = output.split('\n').filter((path) => path !== '' && !path.includes('/node_modules/'));
     expect(ours).toEqual([]);
     const folders = await inside('ls /app');
     expect(folders.split('\n').includes('sandbox')).toBe(image === 'fitness-platform-sandbox');
@@ -170,7 +170,7 @@ describe.each(['fitness-platform', 'fitness-platform-sandbox'] as const)('the im
     expect(await inside('cat /app/NOTICE')).toBe(readFileSync(join(root, 'NOTICE'), 'utf8'));
   });
 
-  test('contains the packages of NOTICE, which its bill of materials lists with those of the system', async () => {
+  test("an image contains the packages in NOTICE, and its bill of materials lists them and the system's", async () => {
     const bom = JSON.parse(await run('npm', ['run', '--silent', 'sbom', '--', image])) as {
       components: { name: string; version: string; purl: string }[];
     };
@@ -188,7 +188,7 @@ describe.each(['fitness-platform', 'fitness-platform-sandbox'] as const)('the im
   });
 });
 
-test('every container has its limits', async () => {
+test('every container has limits for memory, CPU and processes', async () => {
   const ids = (await succeed(['ps', '--all', '--quiet'])).trim().split('\n');
   const format = '{{.Name}} {{.HostConfig.Memory}} {{.HostConfig.NanoCpus}} {{.HostConfig.PidsLimit}}';
   const limits = (await run('docker', ['inspect', '--format', format, ...ids])).trim().split('\n');
@@ -196,7 +196,7 @@ test('every container has its limits', async () => {
   expect(limits.filter((line) => !/^\S+ [1-9]\d* [1-9]\d* [1-9]\d*$/.test(line))).toEqual([]);
 });
 
-test('a process reads the secret of a provider from a file of the machine', async () => {
+test("a process reads a provider's secret from a file on the host", async () => {
   const file = join(directory, 'merchant');
   writeFileSync(file, 'from-a-file');
   chmodSync(file, 0o644);
@@ -205,17 +205,17 @@ test('a process reads the secret of a provider from a file of the machine', asyn
   expect(await succeed(start, '', env)).toBe('from-a-file\n');
 });
 
-describe("the operator's commands", () => {
+describe('operator commands', () => {
   const start = (...args: string[]): Promise<string> => succeed(['run', '--rm', '-T', ...args]);
 
-  test('list dead letters, check the audit logs and the ledger', async () => {
+  test('operator commands list dead letters, and check the audit logs and the ledger', async () => {
     expect(await start('dead-letters', 'list', 'wallet')).toContain('wallet has 0 dead-lettered events.');
     expect((await start('audit-log')).match(/: intact, head /g)).toHaveLength(SERVICES.length);
     expect(await start('audit-wallet')).toContain('everything adds up');
   });
 });
 
-test('keys are replaced while the product runs', async () => {
+test('keys are rotated while the product runs, without a failed request', async () => {
   const cli = 'packages/shared/src/process-identity/keys-cli.ts';
   const rotate = ['node', cli, 'rotate', '/data/keys', 'gateway'];
   const { token } = await register();
@@ -230,7 +230,7 @@ test('keys are replaced while the product runs', async () => {
   expect([...statuses]).toEqual([200]);
 });
 
-describe('behind the TLS proxy of deploy/compose.tls.yaml', () => {
+describe('the TLS proxy of deploy/compose.tls.yaml', () => {
   const NEXT = 'fitness-platform:compose-test';
   const certificate = join(directory, 'tls.pem');
   const before = { ...process.env };
@@ -257,7 +257,7 @@ describe('behind the TLS proxy of deploy/compose.tls.yaml', () => {
     }
   });
 
-  /** The status, or the error. */
+  /** The status code, or the error message. */
   const ask = (path: string): Promise<number | string> =>
     new Promise((resolve) => {
       const url = `https://127.0.0.1:${process.env.HTTPS_PORT}${path}`;
@@ -267,14 +267,14 @@ describe('behind the TLS proxy of deploy/compose.tls.yaml', () => {
       }).on('error', ({ message }) => resolve(message));
     });
 
-  test('the gateway answers by TLS, and by nothing else', async () => {
+  test('the gateway answers only by TLS', async () => {
     expect(await ask('/health/ready')).toBe(200);
     const plain = await fetch(`http://127.0.0.1:${process.env.HTTP_PORT}/docs`, { redirect: 'manual' });
     expect([plain.status, plain.headers.get('location')?.split(':')[0]]).toEqual([308, 'https']);
     await expect(fetch(`http://127.0.0.1:${process.env.GATEWAY_PORT ?? 8080}`)).rejects.toThrow();
   });
 
-  test('an upgrade fails no read, and is never without answers for 3 seconds', async () => {
+  test('an upgrade fails no read and has no gap of 3 seconds between responses', async () => {
     await run('docker', ['build', '--tag', NEXT, '-'], {
       input: 'FROM fitness-platform\nLABEL release=next\n',
     });
@@ -283,7 +283,7 @@ describe('behind the TLS proxy of deploy/compose.tls.yaml', () => {
     const failures: string[] = [];
     let last = Date.now();
     let longest = 0;
-    const asking = ['/health/live', '/api/v1/cities', '/api/v1/posts'].map(async (path) => {
+    const requests = ['/health/live', '/api/v1/cities', '/api/v1/posts'].map(async (path) => {
       while (!isDone) {
         const answer = await ask(path);
         if (answer !== 200) failures.push(`${path}: ${answer}`);
@@ -294,7 +294,7 @@ describe('behind the TLS proxy of deploy/compose.tls.yaml', () => {
     });
     await run('deploy/compose-upgrade.sh', OPTIONS);
     isDone = true;
-    await Promise.all(asking);
+    await Promise.all(requests);
     const ids = (await succeed(['ps', '--quiet', ...PROCESSES])).trim().split('\n');
     const running = await run('docker', ['inspect', '--format', '{{.Config.Image}}', ...ids]);
     expect(running.trim().split('\n')).toEqual(PROCESSES.map(() => NEXT));

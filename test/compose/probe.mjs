@@ -1,4 +1,4 @@
-/** Runs in a container of docker-compose.yml, and prints as JSON what its process could reach. */
+/** Runs in a container of docker-compose.yml and prints, as JSON, everything that its process can reach. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import amqplib from 'amqplib';
@@ -27,21 +27,21 @@ const credential = (/** @type {string} */ name) => {
 };
 
 /**
- * Those for which `use` does not reject.
+ * The names for which `use` does not reject.
  * @param {string[]} names
  * @param {(name: string) => Promise<unknown>} use
  */
 const allowed = async (names, use) => {
-  const found = [];
+  const passed = [];
   for (const name of names) {
     try {
       await use(name);
-      found.push(name);
+      passed.push(name);
     } catch {
-      // Refused.
+      // Access was refused.
     }
   }
-  return found;
+  return passed;
 };
 
 const databases = async () => {
@@ -50,9 +50,9 @@ const databases = async () => {
   const connection = await mongoose.createConnection(uri).asPromise();
   const find = (/** @type {string} */ name) =>
     connection.getClient().db(name).collection('least_privilege').findOne();
-  const found = await allowed(DATABASES, find);
+  const names = await allowed(DATABASES, find);
   await connection.close();
-  return found;
+  return names;
 };
 
 const redisKeys = async () => {
@@ -60,9 +60,9 @@ const redisKeys = async () => {
     disableClientInfo: true,
     maxRetriesPerRequest: 1,
   });
-  const found = await allowed([...SERVICES, 'gateway'], (name) => redis.get(`fitness:${name}:limit:test`));
+  const names = await allowed([...SERVICES, 'gateway'], (name) => redis.get(`fitness:${name}:limit:test`));
   redis.disconnect();
-  return found;
+  return names;
 };
 
 const queues = async () => {
@@ -71,7 +71,7 @@ const queues = async () => {
   const connection = await amqplib.connect(url);
   // Every service has a consumer of this event.
   const names = SERVICES.map((name) => `fitness.${name}.events.identity.account.deleted`);
-  const found = await allowed(names, async (name) => {
+  const accessible = await allowed(names, async (name) => {
     const channel = await connection.createChannel();
     channel.on('error', () => undefined);
     const message = await channel.get(name);
@@ -79,7 +79,7 @@ const queues = async () => {
     await channel.close();
   });
   await connection.close();
-  return found;
+  return accessible;
 };
 
 const reachable = () =>
@@ -93,7 +93,7 @@ const reachable = () =>
     });
   });
 
-/** Without TLS. */
+/** Addresses that answer without TLS. */
 const plainAnswers = () =>
   allowed(
     SERVICES.map((name, index) => `${name}:${8_101 + index}`),

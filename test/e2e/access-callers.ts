@@ -21,15 +21,15 @@ type Role = 'administrator' | 'member' | 'none';
 
 export interface Plan {
   kind: TokenKind;
-  /** The role of its user. */
+  /** Role of the token's user. */
   role: Role;
-  /** Of a restricted token, or the scopes of an OAuth token. */
+  /** Permissions of a restricted token, or scopes of an OAuth token. */
   permissions?: readonly string[];
-  /** Where staff needs one. Otherwise the second factor does not matter. */
+  /** Set only if staff needs a second factor. Otherwise it does not matter. */
   secondFactor?: 'armed' | 'missing';
 }
 
-/** The ids of a caller's own resources. */
+/** Ids of a caller's own resources. */
 interface Resources {
   gym: number;
   inactiveGym: number;
@@ -44,14 +44,14 @@ interface Resources {
 export interface TokenCaller extends Plan {
   account: Account;
   token: string;
-  /** What the token has: the permissions of its user, restricted to its own. */
+  /** The token's effective permissions: those of its user, restricted to its own. */
   held: ReadonlySet<string>;
-  /** What the token would have besides, if its user had a second factor. */
+  /** Further permissions that the token would have if its user had a second factor. */
   withheld: ReadonlySet<string>;
   resources: Resources;
 }
 
-/** The sets of several permissions that the table names. */
+/** Sets of several permissions that the table names. */
 const COMBINATIONS = ROUTES.flatMap(({ needs }) => needs.filter((set) => set.length > 1));
 
 const restrictedTo = (permissions: readonly string[]): Plan => ({
@@ -65,7 +65,7 @@ const withScopes = (permissions: readonly string[]): Plan => ({
   permissions,
 });
 
-/** Each kind of token, restricted to nothing and to everything. */
+/** Each kind of token, with no permissions and with all. */
 export const EACH_KIND: readonly Plan[] = [
   ...(['session', 'personal'] as const).flatMap((kind) =>
     (['administrator', 'member', 'none'] as const).map((role): Plan => ({ kind, role })),
@@ -84,11 +84,11 @@ export const EACH_STAFF: readonly Plan[] = (['armed', 'missing'] as const).flatM
   ].map((plan) => ({ ...plan, secondFactor })),
 );
 
-/** Each kind of token, restricted to each permission and to each combination that the table names. */
+/** Each kind of token, with each single permission and each combination that the table names. */
 export const EACH_PERMISSION: readonly Plan[] = [
   ...EACH_KIND,
   ...[...PERMISSIONS.map((one) => [one]), ...COMBINATIONS].map(restrictedTo),
-  // No app can get the others.
+  // Apps cannot get the other permissions.
   ...[...OAUTH_SCOPES.map((one) => [one]), ...COMBINATIONS.filter((set) => set.every(isOauthScope))].map(
     withScopes,
   ),
@@ -99,7 +99,7 @@ export const nameOf = ({ kind, role, permissions, secondFactor }: Plan): string 
   return secondFactor === undefined ? name : `${name}, second factor ${secondFactor}`;
 };
 
-/** Few at a time: each is a client of its own, and the product verifies passwords a few at a time. */
+/** Few at a time, because each is a separate client, and the product verifies few passwords at a time. */
 const CONCURRENCY = 4;
 
 export const inParallel = async <Item, Result>(
@@ -115,14 +115,14 @@ export const inParallel = async <Item, Result>(
   return results;
 };
 
-/** Repeats a request after a 503, which changed nothing: on a busy machine a service may answer late. */
+/** Repeats a request after a 503, which changed nothing. On a busy machine a service may respond late. */
 export const untilServed = <A extends { status: number }>(request: () => Promise<A>): Promise<A> =>
   eventually(async () => {
     const answer = await request();
     return answer.status !== 503 && answer;
   });
 
-/** As `api`, until it is served. */
+/** Like `api`, but repeats a request until it is served. */
 export const callApi: typeof api = (...call) => untilServed(() => api(...call));
 
 export const createCallers = async (plans: readonly Plan[]): Promise<TokenCaller[]> => {
@@ -137,7 +137,7 @@ export const createCallers = async (plans: readonly Plan[]): Promise<TokenCaller
     const role = roles.get(first.role);
     const body = { role_ids: role === undefined ? [] : [role.id] };
     expectStatus(await callApi('PUT', `/users/${account.id}`, { token: administrator, body }), 200);
-    // Setting up ends all other credentials.
+    // Setting up a second factor ends all other credentials.
     const recoveryCodes = first.secondFactor === 'armed' ? await setUpSecondFactor(account) : [];
     const ofAccount: TokenCaller[] = [];
     for (const plan of [first, ...others]) {
@@ -159,7 +159,7 @@ export const createCallers = async (plans: readonly Plan[]): Promise<TokenCaller
   return callers.flat();
 };
 
-/** Restricted tokens share accounts, as many as its budget for delete-account allows. */
+/** Tokens per account, limited by an account's budget for delete-account. */
 const TOKENS_PER_ACCOUNT = 4;
 
 const byAccount = (plans: readonly Plan[]): [Plan, ...Plan[]][] => {
@@ -200,7 +200,7 @@ const createToken = async (
   return expectStatus(await callApi('POST', '/auth/tokens', { token: account.token, body }), 201).body.token;
 };
 
-/** Returns the recovery codes. */
+/** Sets up a second factor and returns the recovery codes. */
 const setUpSecondFactor = async ({ token }: Account): Promise<string[]> => {
   const send = async (body: unknown) =>
     expectStatus(await callApi('POST', '/auth/second-factor', { token, body }), 200).body;

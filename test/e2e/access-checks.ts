@@ -1,4 +1,4 @@
-/** `docs/access.md` against the running product: every route with the given tokens. */
+/** Checks `docs/access.md` against the running product: every route with the given tokens. */
 import { request } from 'node:http';
 import { beforeAll, expect, test } from '@jest/globals';
 import {
@@ -13,7 +13,7 @@ import {
 import { fulfils, type Kind, OWN_RESOURCES, ROUTES, type RouteRow, TOOLS } from './access-table.ts';
 import { baseUrl, expectStatus, PASSWORD, sevenDigits } from './support.ts';
 
-/** An id that no resource has: a request that is admitted finds nothing and changes nothing. */
+/** An id without a resource: an admitted request finds nothing and changes nothing. */
 const NOBODY = '999999999';
 export const LOGOUT = 'POST /auth/logout';
 
@@ -46,7 +46,7 @@ type Outcome = 'admitted' | 'refused' | 'needs a second factor' | `status ${numb
 const outcomeOf = ({ status, code }: Answered, { opensTo }: RouteRow, kind: Kind): Outcome => {
   if (status === 403 && code === 'auth.second_factor_required') return 'needs a second factor';
   if (status === (kind === 'guest' ? 401 : 403)) return 'refused';
-  // Routes for guests may have limits for each address, which all callers share here.
+  // Guest routes may have limits per address, which all callers share here.
   const isLimited = status === 429 && opensTo.has('guest');
   const isAdmitted = status < 500 && ![401, 403, 405, 429].includes(status);
   return isAdmitted || isLimited ? 'admitted' : `status ${status}`;
@@ -70,7 +70,7 @@ const GUEST: Checked = { kind: 'guest', held: new Set(), withheld: new Set(), na
 
 const WITH_BODY = new Set(['POST', 'PUT', 'DELETE']);
 
-/** The answer to a request that announces a body and withholds it. */
+/** Sends a request that announces a body but withholds it, and returns the response. */
 const probeWithheld = (path: string, method: string, token: string | undefined): Promise<Answered> =>
   new Promise((resolve, reject) => {
     const headers = {
@@ -87,7 +87,7 @@ const probeWithheld = (path: string, method: string, token: string | undefined):
     sent.once('error', reject).flushHeaders();
   });
 
-/** The refusals of the table that a caller who withholds the body does not get. */
+/** Routes where the table's refusal is not given before the body is read. */
 const compareWithheld = async (checked: Checked): Promise<string[]> => {
   const differences: string[] = [];
   for (const row of ROUTES) {
@@ -101,7 +101,7 @@ const compareWithheld = async (checked: Checked): Promise<string[]> => {
   return differences;
 };
 
-/** What differs from the table, as `route, caller: outcome`. */
+/** Differences from the table, as `route, caller: outcome`. */
 export const compare = async (rows: readonly RouteRow[], checked: Checked): Promise<string[]> => {
   const differences: string[] = [];
   for (const row of rows) {
@@ -119,7 +119,7 @@ const allows = (status: number, refusals: readonly number[]): boolean => {
   return status === 200;
 };
 
-/** Several ways to one resource agree. */
+/** Several ways to access a resource must agree. */
 const agree = (answers: boolean[]): boolean => {
   if (new Set(answers).size !== 1) throw new Error(`the answers differ: ${answers.join(', ')}`);
   return answers[0] === true;
@@ -132,11 +132,11 @@ const OWNER_FIELDS = ['user_id', 'gym_license_image', 'gym_license_link', 'gym_l
 const hasAll = (fields: readonly string[], resource: Record<string, unknown>): boolean =>
   agree(fields.map((field) => field in resource));
 
-/** Whether the caller sees or changes the resource; the keys are the rows of the table. */
+/** Whether the caller sees or changes the resource. Keys are the rows of the table. */
 const OWN: Record<string, (caller: TokenCaller) => Promise<boolean>> = {
   'PUT /auth/me with another user name, e-mail, phone or bank account': async ({ token, account }) => {
     const changes = {
-      // Another spelling, by which the account still signs in.
+      // This is another spelling of the same name, so the account can still sign in.
       username: account.username.toUpperCase(),
       email: `new-${account.email}`,
       phone: `+98912${sevenDigits()}`,
@@ -186,7 +186,7 @@ const OWN: Record<string, (caller: TokenCaller) => Promise<boolean>> = {
     allows(await mediaStatus(caller.resources.serviceFile, caller), [403]),
 };
 
-/** @param prepare runs once the callers exist */
+/** @param prepare runs after the callers are created */
 export const checkAccess = (plans: readonly Plan[], prepare?: () => Promise<void>): void => {
   let callers: TokenCaller[];
   beforeAll(async () => {
@@ -194,7 +194,7 @@ export const checkAccess = (plans: readonly Plan[], prepare?: () => Promise<void
     await prepare?.();
   });
 
-  test('lists every route of the product, and no other', async () => {
+  test('docs/access.md lists exactly the routes of the product', async () => {
     const { paths } = expectStatus(await callApi('GET', '/openapi.json'), 200).body;
     const served = Object.entries(paths as Record<string, object>).flatMap(([path, operations]) =>
       Object.keys(operations).map((method) => `${method.toUpperCase()} ${path.replace('/api/v1', '')}`),
@@ -202,14 +202,14 @@ export const checkAccess = (plans: readonly Plan[], prepare?: () => Promise<void
     expect(ROUTES.map(({ route }) => route).toSorted()).toEqual([...served, 'POST /mcp'].toSorted());
   });
 
-  test('says who may call each route', async () => {
+  test('docs/access.md says who may call each route', async () => {
     const rows = ROUTES.filter(({ route }) => route !== LOGOUT);
     const guest = await compare(rows, GUEST);
     const others = await inParallel(callers, (caller) => compare(rows, { ...caller, name: nameOf(caller) }));
     expect([guest, ...others].flat()).toEqual([]);
   });
 
-  test('refuses before the body is read, and then ends the connection', async () => {
+  test('a refused request ends the connection before its body is read', async () => {
     const guest = await compareWithheld(GUEST);
     const others = await inParallel(callers, (caller) =>
       compareWithheld({ ...caller, name: nameOf(caller) }),
@@ -217,24 +217,24 @@ export const checkAccess = (plans: readonly Plan[], prepare?: () => Promise<void
     expect([guest, ...others].flat()).toEqual([]);
   });
 
-  test('says what a token sees and changes of what belongs to its user', async () => {
+  test("docs/access.md says what a token sees and changes of its user's resources", async () => {
     expect(OWN_RESOURCES.map(({ resource }) => resource)).toEqual(Object.keys(OWN));
-    // Without any permission of its user a session does not see own posts either.
+    // A session without any permissions does not see the user's own posts either.
     const owners = callers.filter(({ role }) => role !== 'none');
     const differences = await inParallel(owners, async (caller) => {
-      const found: string[] = [];
+      const differing: string[] = [];
       for (const { resource, access } of OWN_RESOURCES) {
-        const asked = access[caller.kind];
-        const should = typeof asked === 'boolean' ? asked : fulfils(caller.held, asked);
+        const needs = access[caller.kind];
+        const should = typeof needs === 'boolean' ? needs : fulfils(caller.held, needs);
         const does = await OWN[resource]?.(caller);
-        if (does !== should) found.push(`${resource}, ${nameOf(caller)}: ${does}`);
+        if (does !== should) differing.push(`${resource}, ${nameOf(caller)}: ${does}`);
       }
-      return found;
+      return differing;
     });
     expect(differences.flat()).toEqual([]);
   });
 
-  test('says which tools of /mcp a token sees', async () => {
+  test('docs/access.md says which tools of /mcp a token sees', async () => {
     const differences = await inParallel(callers, async (caller) => {
       const { tools } = JSON.parse((await sendMcp(caller.token)).text).result;
       const seen = tools.map(({ name }: { name: string }) => name);
@@ -244,7 +244,7 @@ export const checkAccess = (plans: readonly Plan[], prepare?: () => Promise<void
     expect(differences.flat()).toEqual([]);
   });
 
-  test('says who may log out; last, because it ends the token', async () => {
+  test('docs/access.md says who may log out; this test runs last because it ends the token', async () => {
     const rows = ROUTES.filter(({ route }) => route === LOGOUT);
     const guest = await compare(rows, GUEST);
     const others = await inParallel(callers, (caller) => compare(rows, { ...caller, name: nameOf(caller) }));

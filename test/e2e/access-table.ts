@@ -1,18 +1,18 @@
-/** The tables of `docs/access.md`. */
+/** Reads the tables in `docs/access.md`. */
 import { readFileSync } from 'node:fs';
 
 const TOKEN_KINDS = ['session', 'personal', 'restricted', 'OAuth'] as const;
 export type TokenKind = (typeof TOKEN_KINDS)[number];
-/** Of the sessions of pages. */
+/** Pages whose sessions are in the table. */
 const PAGES = ['/ops', '/account-deletion'] as const;
 export type Page = (typeof PAGES)[number];
 export type Kind = TokenKind | Page | 'guest';
 
-/** Sets of permissions of which the token needs one; with an empty list it needs none. */
+/** Sets of permissions, one of which the token needs. Empty if it needs none. */
 type Needs = readonly (readonly string[])[];
 
 export interface RouteRow {
-  /** E.g. `GET /gyms/{id}`; below `/api/v1`, except `/mcp`. */
+  /** A route such as `GET /gyms/{id}`; below `/api/v1`, except `/mcp`. */
   route: string;
   needs: Needs;
   opensTo: ReadonlySet<Kind>;
@@ -25,7 +25,7 @@ interface OwnRow {
 
 const DOCUMENT = readFileSync(new URL('../../docs/access.md', import.meta.url), 'utf8');
 
-/** The rows of the first table below a heading, by the names of the columns. */
+/** Rows of the first table below a heading, by column name. */
 const tableOf = (heading: string): Record<string, string>[] => {
   const [, section = ''] = DOCUMENT.split(`\n## ${heading}\n`);
   const [head = [], , ...rows] = (section.split('\n## ')[0] ?? '')

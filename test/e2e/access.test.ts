@@ -9,7 +9,7 @@ import { baseUrl, PASSWORD, register } from './support.ts';
 
 describe('docs/access.md, for each kind of token', () => checkAccess(EACH_KIND));
 
-/** The token in the cookie of a log-in at the page. */
+/** Logs in at a page and returns the token in its cookie. */
 const sessionAt = async (page: Page, fields: Record<string, string>): Promise<string> => {
   const browser = createBrowser(baseUrl());
   const form = await browser.get(page);
@@ -34,7 +34,7 @@ describe('docs/access.md, for the session of a page', () => {
     ['/account-deletion', async () => sessionAt('/account-deletion', { login: (await register()).username })],
   ];
 
-  test.each(checks)('%s: it may call what the page calls, and nothing else', async (page, signIn) => {
+  test.each(checks)('the session of %s may call exactly what the page calls', async (page, signIn) => {
     const token = await signIn();
     const checked = {
       kind: page,

@@ -1,4 +1,4 @@
-/** `/account-deletion` with the real services, as a browser without scripts uses it. */
+/** `/account-deletion` with the real services, used like a browser without scripts. */
 import { parseTimestamp } from '@fitness/shared/kernel/clock.ts';
 import { formatInstant } from '@fitness/shared/kernel/i18n/translate.ts';
 import { type Browser, type BrowserPage, createBrowser, formOf } from '@fitness/shared/testing/browser.ts';
@@ -21,7 +21,7 @@ import {
 const PATH = '/account-deletion';
 
 const browse = (): Browser => createBrowser(baseUrl());
-/** A page, after at most one redirect. */
+/** Submits a form and follows at most one redirect. */
 const send = async (
   browser: Browser,
   page: BrowserPage,
@@ -47,8 +47,8 @@ const setUpSecondFactor = async ({ token }: Account): Promise<string[]> => {
   return (await call({ totp: totpOf(secret, new Date()) })).recovery_codes;
 };
 
-describe('an account', () => {
-  test('is scheduled for deletion, shown with the date after a new log-in, and restored', async () => {
+describe('accounts on the page', () => {
+  test('an account is scheduled for deletion, shown with the date after a log-in, and restored', async () => {
     const account = await register();
     const browser = browse();
     const overview = await signIn(browser, account);
@@ -70,12 +70,12 @@ describe('an account', () => {
     expect([cancelled.status, isSignedIn(browser)]).toEqual([200, false]);
     const restored = expectStatus(await login(account.username), 200).body;
     expect(restored.user.deletion_scheduled_at).toBeNull();
-    // The page has ended its own session: the one of the log-in above, and the two of this test's own log-ins, remain.
+    // The page has ended its own session. The log-in above and this test's two log-ins remain.
     const sessions = await api('GET', '/auth/sessions', { token: restored.token });
     expect(expectStatus(sessions, 200).body.data).toHaveLength(2);
   });
 
-  test('that is blocked is told why and how to settle it, before and after a code was sent', async () => {
+  test('a blocked account sees why and what to do, before and after a code is sent', async () => {
     const account = await register();
     const browser = browse();
     const overview = await signIn(browser, account);
@@ -89,21 +89,21 @@ describe('an account', () => {
     expect(await smsOf(account.phone)).toHaveLength(1);
   });
 
-  test('with a second factor is asked for its code', async () => {
+  test('an account with a second factor must enter its code', async () => {
     const account = await register();
     const [recoveryCode = ''] = await setUpSecondFactor(account);
     const browser = browse();
-    const asked = await signIn(browser, account);
-    expect([asked.status, buttons(asked)]).toEqual([200, ['code']]);
-    const wrong = await send(browser, asked, 'code', { totp: '000000x' });
+    const codePage = await signIn(browser, account);
+    expect([codePage.status, buttons(codePage)]).toEqual([200, ['code']]);
+    const wrong = await send(browser, codePage, 'code', { totp: '000000x' });
     expect([wrong.status, buttons(wrong)]).toEqual([422, ['code']]);
     const overview = await send(browser, wrong, 'code', { totp: recoveryCode });
     expect([overview.status, buttons(overview)]).toEqual([200, ['send_code', 'sign_out']]);
   });
 });
 
-describe('a refusal', () => {
-  test('is the same for a wrong password and for an unknown account', async () => {
+describe('refusals on the page', () => {
+  test('the page responds the same to a wrong password and an unknown account', async () => {
     const account = await register();
     const refusalOf = async (name: string): Promise<string> => {
       const browser = browse();
@@ -114,7 +114,7 @@ describe('a refusal', () => {
     expect(await refusalOf(account.username)).toBe(await refusalOf(`${account.username}x`));
   });
 
-  test('of a wrong password or code schedules nothing, and the right ones then work', async () => {
+  test('a wrong password or code schedules nothing, and the right ones work afterwards', async () => {
     const account = await register();
     const browser = browse();
     const overview = await signIn(browser, account);
@@ -127,12 +127,12 @@ describe('a refusal', () => {
       expect([code, refused.status, buttons(refused)]).toEqual([code, 422, ['confirm', 'keep']]);
       expect(refused.html).toContain('Enter the 6-digit code from the SMS.');
     }
-    // An empty code is no first phase.
+    // An empty code must not start the first phase again.
     expect(await smsOf(account.phone)).toHaveLength(1);
     expect((await confirm(browser, form, account)).status).toBe(200);
   });
 
-  test('past the budget, which the page and the API have in common, is 429 with the time to wait', async () => {
+  test('calls past the budget shared by page and API are 429 with the time to wait', async () => {
     const account = await register();
     const browser = browse();
     const overview = await signIn(browser, account);
@@ -144,7 +144,7 @@ describe('a refusal', () => {
     expect(await smsOf(account.phone)).toHaveLength(0);
   });
 
-  test('after the session was revoked leads to the log-in', async () => {
+  test('a revoked session leads to the log-in', async () => {
     const account = await register();
     const browser = browse();
     const overview = await signIn(browser, account);
@@ -158,7 +158,7 @@ describe('a refusal', () => {
   });
 });
 
-test('two browsers that confirm at one time schedule one deletion', async () => {
+test('two browsers that confirm at once schedule one deletion', async () => {
   const account = await register();
   const [first, second] = [browse(), browse()];
   const form = await send(first, await signIn(first, account), 'send_code', { password: PASSWORD });

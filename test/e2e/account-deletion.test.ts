@@ -36,7 +36,7 @@ afterEach(async () => {
 });
 
 describe('phase 1, without a code', () => {
-  test('sends one six-digit code and schedules nothing', async () => {
+  test('phase 1 sends one six-digit code and schedules nothing', async () => {
     const account = await register();
     const answer = await arm(account);
     expect(answer.status).toBe(200);
@@ -55,12 +55,12 @@ describe('phase 1, without a code', () => {
     expect(await smsOf(account.phone)).toHaveLength(0);
   });
 
-  test('needs a bearer token', async () => {
+  test('phase 1 needs a bearer token', async () => {
     const answer = await api('POST', '/auth/delete-account', { body: { current_password: PASSWORD } });
     expect([answer.status, answer.body]).toEqual([401, { message: expect.any(String) }]);
   });
 
-  test('repeated, it replaces the code: only the newest one works', async () => {
+  test('repeating phase 1 replaces the code, and only the newest one works', async () => {
     const account = await register();
     await arm(account);
     const first = await newestCode(account.phone);
@@ -91,18 +91,18 @@ describe('phase 1, without a code', () => {
     expect(await deletionOf(account)).toEqual([null, null]);
   });
 
-  test('a slow provider is a 500 within a bounded time', async () => {
+  test('a slow provider leads to 500 within a bounded time', async () => {
     const account = await register();
     await sandbox('PUT', '/sms/mode', { mode: 'slow', receptor: account.phone });
     const startedAt = performance.now();
     expect((await arm(account)).status).toBe(500);
-    // Ten times the provider's time-out.
+    // Ten times the provider's timeout.
     expect(performance.now() - startedAt).toBeLessThan(40_000);
   });
 });
 
 describe('phase 2, with the code', () => {
-  test('schedules 14 days later, to the second, and reports the pending state at log-in and /auth/me', async () => {
+  test('phase 2 schedules the deletion 14 days later, to the second, and log-in and /auth/me report it', async () => {
     const account = await register();
     const { body } = await scheduleDeletion(account);
     expect(Object.keys(body).sort()).toEqual(['deletion_requested_at', 'deletion_scheduled_at', 'message']);
@@ -119,7 +119,7 @@ describe('phase 2, with the code', () => {
     ]);
   });
 
-  test('every credential is revoked at once: this session, another one, a personal access token', async () => {
+  test('phase 2 revokes every credential at once: this session, another one, a personal access token', async () => {
     const account = await register();
     const other = await tokenOf(account.username);
     const personal = expectStatus(
@@ -129,7 +129,7 @@ describe('phase 2, with the code', () => {
     await scheduleDeletion(account);
     for (const token of [account.token, other, personal]) {
       expect((await api('GET', '/auth/me', { token })).status).toBe(401);
-      // A revoked token is never handled as a guest.
+      // A revoked token must not be handled as a guest.
       expect((await api('GET', '/posts', { token })).status).toBe(401);
       expect((await api('POST', '/auth/logout', { token })).status).toBe(401);
     }
@@ -193,20 +193,20 @@ describe('phase 2, with the code', () => {
     expect((await commit(account, code)).status).toBe(202);
   });
 
-  test('of two concurrent calls with the right code exactly one is 202', async () => {
+  test('exactly one of two concurrent calls with the right code is 202', async () => {
     const account = await register();
     await arm(account);
     const code = await newestCode(account.phone);
     const answers = await Promise.all([commit(account, code), commit(account, code)]);
     const statuses = answers.map(({ status }) => status);
     expect(statuses.filter((status) => status === 202)).toHaveLength(1);
-    // The loser finds the code used, or its token revoked.
+    // The other call finds the code used or its token revoked.
     expect(statuses.every((status) => [202, 422, 401].includes(status))).toBe(true);
   });
 });
 
-describe('while the deletion is pending', () => {
-  test('phase 1 is 202 with the original dates, sends nothing and moves no date', async () => {
+describe('pending deletions', () => {
+  test('phase 1 of a pending deletion is 202 with the original dates and sends nothing', async () => {
     const account = await register();
     const { body: original } = await scheduleDeletion(account);
     const sentBefore = (await smsOf(account.phone)).length;
@@ -216,7 +216,7 @@ describe('while the deletion is pending', () => {
     expect(await smsOf(account.phone)).toHaveLength(sentBefore);
   });
 
-  test('GET /users shows the account only with users.view_all, and to everybody after the cancellation', async () => {
+  test('a pending account is listed only for users.view_all, and for everybody after cancellation', async () => {
     const account = await register();
     const viewer = await register();
     const administrator = await administratorToken();
@@ -230,7 +230,7 @@ describe('while the deletion is pending', () => {
     expect(await find(viewer.token)).toBe(1);
   });
 
-  test('its training services are hidden at once from callers without users.view_all', async () => {
+  test('training services of a pending account are hidden at once from callers without users.view_all', async () => {
     const account = await register();
     const viewer = await register();
     const administrator = await administratorToken();
@@ -243,12 +243,12 @@ describe('while the deletion is pending', () => {
     expect([await find(), await find(viewer.token)]).toEqual([1, 1]);
     await scheduleDeletion(account);
     expect([await find(), await find(viewer.token), await find(administrator)]).toEqual([0, 0, 1]);
-    // The totals of the list do not reveal them either.
+    // The list's totals must not reveal them either.
     const counted = await api('GET', `/training-services?user_id=${account.id}`);
     expect(counted.body.meta).toMatchObject({ total: 0, from: null, to: null, next_cursor: null });
   });
 
-  test('DELETE restores the account with only the bearer token, deletes nothing, and may be repeated', async () => {
+  test('DELETE restores the account with only the bearer token, and may be repeated', async () => {
     const account = await register();
     await scheduleDeletion(account);
     const token = await tokenOf(account.username);
@@ -271,7 +271,7 @@ describe('while the deletion is pending', () => {
 });
 
 describe('the shared limit of 5 calls per minute', () => {
-  test('the sixth call is 429 with Retry-After, also with a wrong password, and DELETE is not throttled', async () => {
+  test('the sixth call is 429 with Retry-After even with a wrong password, and DELETE is not limited', async () => {
     const account = await register();
     for (let call = 1; call <= 5; call += 1) {
       expect((await arm(account, { body: { current_password: 'wrong-password' } })).status).toBe(422);
@@ -286,7 +286,7 @@ describe('the shared limit of 5 calls per minute', () => {
     expect((await api('DELETE', '/auth/delete-account', { token: account.token })).status).toBe(200);
   });
 
-  test('a password reset counts against the same limit, and sends nothing when it is exceeded', async () => {
+  test('a password reset uses the same limit, and sends nothing when it is exceeded', async () => {
     const account = await register();
     for (let call = 1; call <= 5; call += 1)
       await arm(account, { body: { current_password: 'wrong-password' } });
@@ -299,7 +299,7 @@ describe('the shared limit of 5 calls per minute', () => {
     expect(await smsOf(account.phone)).toHaveLength(0);
   });
 
-  test('cannot be spent by strangers: after ten anonymous calls the owner deletes the account', async () => {
+  test('strangers cannot exhaust the limit: after ten anonymous calls the owner deletes the account', async () => {
     const account = await register();
     const reset = { login: account.username, code: '12345678', password: 'another-password-1' };
     for (let call = 1; call <= 5; call += 1) {
@@ -307,12 +307,12 @@ describe('the shared limit of 5 calls per minute', () => {
       expect(forgot.status).toBe(200);
       expect((await api('POST', '/auth/reset-password', { body: reset })).status).toBe(422);
     }
-    // The first five calls are heard, three of them for a code; with those here, none arrives after the owner's.
+    // The first five calls are accepted, three of them for a code. Those after the owner's are not.
     await eventually(async () => (await smsOf(account.phone)).length === 3);
     await scheduleDeletion(account);
   });
 
-  test('each user has their own', async () => {
+  test('each user has a separate limit', async () => {
     const [one, other] = [await register(), await register()];
     for (let call = 1; call <= 6; call += 1) await arm(one, { body: { current_password: 'wrong-password' } });
     expect((await arm(other)).status).toBe(200);
@@ -345,13 +345,16 @@ describe('invalid input', () => {
     ['a form', 'current_password=x', { 'content-type': 'application/x-www-form-urlencoded' }, 415, undefined],
     ['too much JSON', { current_password: 'x'.repeat(1_100_000) }, {}, 413, undefined],
   ];
-  test.each(bad)('%s', async (_name, body, headers, status, field) => {
-    const account = await register();
-    const answer = await arm(account, { body, headers });
-    expect(answer.status).toBe(status);
-    expect(answer.body.message).toEqual(expect.any(String));
-    if (field !== undefined) expect(Object.keys(answer.body.errors)).toContain(field);
-  });
+  test.each(bad)(
+    '%s as input is rejected with the documented status and field',
+    async (_name, body, headers, status, field) => {
+      const account = await register();
+      const answer = await arm(account, { body, headers });
+      expect(answer.status).toBe(status);
+      expect(answer.body.message).toEqual(expect.any(String));
+      if (field !== undefined) expect(Object.keys(answer.body.errors)).toContain(field);
+    },
+  );
 });
 
 describe('money in the wallet', () => {

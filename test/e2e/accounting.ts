@@ -1,4 +1,4 @@
-/** What has become of all events, and of all indexes, of a product whose processes come and go. */
+/** Accounts for all events and indexes of a product whose processes stop and start. */
 import { EVENTS } from '@fitness/proto/events/catalogue.ts';
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { createLog } from '@fitness/shared/kernel/log.ts';
@@ -26,7 +26,7 @@ const operator: UserCaller = {
 };
 
 interface EventAccounts {
-  /** Different events that were published. */
+  /** Number of distinct published events. */
   published: number;
   /** `<service>/<consumer>: <type>` of each event that a consumer has not handled. */
   lost: string[];
@@ -34,11 +34,11 @@ interface EventAccounts {
 }
 
 export interface Accounting {
-  /** When nothing waits any more, or after `withinMs`. */
+  /** Resolves when nothing is pending any more, or after `withinMs`. */
   close(withinMs?: number): Promise<EventAccounts>;
 }
 
-/** Sees every event of the product from now on. */
+/** Records every event of the product from now on. */
 export const startAccounting = async (product: Product): Promise<Accounting> => {
   const log = createLog({ service: 'e2e', level: 'silent' });
   const { servers } = product.describe();
@@ -79,7 +79,7 @@ export const startAccounting = async (product: Product): Promise<Accounting> => 
   };
 };
 
-/** Each consumer of a service that has handled an event of a type has to handle all of them; and at least one each event. */
+/** Lost events: every event needs a consumer, and a consumer that handled one event of a type must handle all. */
 const lostAt = async (
   product: Product,
   service: ProcessName,
@@ -105,23 +105,23 @@ const lostAt = async (
   });
 };
 
-/** `<service> <collection> <index>` → its definition. */
+/** `<service> <collection> <index>` → the index definition. */
 export type Indexes = ReadonlyMap<string, string>;
 
 export const readIndexes = async (product: Product): Promise<Indexes> => {
-  const found = new Map<string, string>();
+  const indexes = new Map<string, string>();
   for (const service of SERVICES) {
     await withDatabase(product, service, async (database) => {
       for (const { name: collection } of await database.listCollections({}, { nameOnly: true }).toArray()) {
         for (const { name, ...definition } of await database.collection(collection).listIndexes().toArray())
-          found.set(`${service} ${collection} ${name}`, JSON.stringify(definition));
+          indexes.set(`${service} ${collection} ${name}`, JSON.stringify(definition));
       }
     });
   }
-  return found;
+  return indexes;
 };
 
-/** Those that have gone, or have another definition. A release may add some. */
+/** Indexes that were removed or redefined. A release may add indexes. */
 export const changedIndexes = (before: Indexes, after: Indexes): string[] =>
   [...before].filter(([name, definition]) => after.get(name) !== definition).map(([name]) => name);
 

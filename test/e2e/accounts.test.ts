@@ -1,4 +1,4 @@
-/** Accounts and general behaviour of the API, through the gateway. */
+/** Accounts and general behavior of the API, through the gateway. */
 
 import { unwrap, ValidationError } from '@fitness/client';
 import { describe, expect, test } from '@jest/globals';
@@ -25,7 +25,7 @@ import {
 } from './support.ts';
 
 describe('an account', () => {
-  test('registers, signs in with each of its names, reads and changes its profile, signs out', async () => {
+  test('a user registers, signs in with each name, reads and changes the profile, and signs out', async () => {
     const account = await register({ phone: `0935${sevenDigits()}` });
     expect(account.phone).toMatch(/^\+98935\d{7}$/);
     for (const name of [account.username, account.email, account.phone, `0${account.phone.slice(3)}`]) {
@@ -59,7 +59,7 @@ describe('an account', () => {
     expect([nobody.status, nobody.text]).toEqual([wrong.status, wrong.text]);
   });
 
-  test('change-password needs the current one and revokes every other credential', async () => {
+  test('change-password requires the current password and revokes every other credential', async () => {
     const account = await register();
     const other = await tokenOf(account.username);
     const send = (current: string) =>
@@ -73,7 +73,7 @@ describe('an account', () => {
     expect((await login(account.username, 'a-new-password-1')).status).toBe(200);
   });
 
-  test('a personal access token has at most the permissions of its user, creates no other, and ends when it is deleted', async () => {
+  test("a personal access token has at most its user's permissions and cannot create tokens", async () => {
     const account = await register();
     const create = (token: string, permissions: string[]) =>
       api('POST', '/auth/tokens', { token, body: { name: 'watch', permissions } });
@@ -97,13 +97,13 @@ describe('an account', () => {
     expect((await login(account.username, 'after-the-reset-1')).status).toBe(200);
   });
 
-  test('a new phone counts once the code that was sent to it has come back', async () => {
+  test('a new phone takes effect once its confirmation code is entered', async () => {
     const account = await register();
     const phone = `+98936${sevenDigits()}`;
     const { token } = account;
     const body = { phone, current_password: PASSWORD };
-    const asked = expectStatus(await api('PUT', '/auth/me', { token, body }), 200);
-    expect(asked.body.user.phone).toBe(account.phone);
+    const changed = expectStatus(await api('PUT', '/auth/me', { token, body }), 200);
+    expect(changed.body.user.phone).toBe(account.phone);
     expect((await login(phone)).status).toBe(422);
     const wrong = await api('POST', '/auth/phone/confirm', { token, body: { code: 'abcdef' } });
     expect([wrong.status, Object.keys(wrong.body.errors)]).toEqual([422, ['code']]);
@@ -113,7 +113,7 @@ describe('an account', () => {
     expect((await login(phone)).body.user.id).toBe(account.id);
     const { data } = expectStatus(await api('GET', '/notifications', { token }), 200).body;
     expect(data).toMatchObject([{ type: 'security_alert', data: { change: 'phone_changed' } }]);
-    // Only the old phone can tell its owner of a change that somebody else has made.
+    // Only the old phone can warn its owner of a change made by somebody else.
     const [notice] = await eventually(async () => {
       const received = await smsOf(account.phone);
       return received.length > 0 && received;
@@ -121,7 +121,7 @@ describe('an account', () => {
     expect([notice?.message.includes('phone number'), notice?.message.includes(code)]).toEqual([true, false]);
   });
 
-  test('of ten concurrent registrations with one phone number one succeeds', async () => {
+  test('exactly one of ten concurrent registrations with one phone number succeeds', async () => {
     const phone = `+98936${sevenDigits()}`;
     const attempt = (index: number) =>
       api('POST', '/auth/register', {
@@ -151,7 +151,7 @@ describe('the visibility of a user', () => {
     'bank_account_number',
   ];
 
-  test('guests and members see the limited resource, the user and an administrator the whole one', async () => {
+  test('guests and members see the limited user; the user and administrators see all fields', async () => {
     const [account, viewer] = [await register(), await register()];
     const read = async (token?: string) => (await api('GET', `/users/${account.id}`, { token })).body.user;
     for (const user of [await read(), await read(viewer.token)]) {
@@ -164,7 +164,7 @@ describe('the visibility of a user', () => {
     }
   });
 
-  test('GET /users needs a token with a permission', async () => {
+  test('GET /users requires a token with a permission', async () => {
     expect((await api('GET', '/users')).status).toBe(401);
     const account = await register();
     const page = expectStatus(await api('GET', '/users?per_page=2', { token: account.token }), 200).body;
@@ -177,7 +177,7 @@ describe('the visibility of a user', () => {
     expect(next.data[0].id).toBeLessThan(page.data[1].id);
   });
 
-  test('roles are listed and assigned only by callers with their permissions', async () => {
+  test('only callers with the permissions list and assign roles', async () => {
     const account = await register();
     expect((await api('GET', '/roles', { token: account.token })).status).toBe(403);
     const token = await administratorToken();
@@ -188,9 +188,9 @@ describe('the visibility of a user', () => {
       'operator',
     ]);
     const operator = roles.find(({ name }: { name: string }) => name === 'operator');
-    const given = await api('PUT', `/users/${account.id}`, { token, body: { role_ids: [operator.id] } });
-    expect(given.status).toBe(200);
-    // It applies to the next request of an existing token.
+    const assigned = await api('PUT', `/users/${account.id}`, { token, body: { role_ids: [operator.id] } });
+    expect(assigned.status).toBe(200);
+    // The role applies to the next request of an existing token.
     expect((await api('GET', '/payments', { token: account.token })).status).toBe(200);
     const operators = await operatorToken();
     const administrator = roles.find(({ name }: { name: string }) => name === 'administrator');
@@ -203,7 +203,7 @@ describe('the visibility of a user', () => {
 });
 
 describe('the gateway', () => {
-  test('every response has its request id and its security headers, and none names the software', async () => {
+  test('every response has a request id and security headers, and none reveals the software', async () => {
     for (const path of ['/posts', '/users', '/nothing-here', '/gyms/0']) {
       const { headers } = await api('GET', path, { headers: { 'x-request-id': 'trace-me-1' } });
       expect(headers.get('x-request-id')).toBe('trace-me-1');
@@ -237,7 +237,7 @@ describe('the gateway', () => {
     }
   });
 
-  test.each([26, 40])('a file of %i MiB is 422 under its field', async (mebibytes) => {
+  test.each([26, 40])('a file of %i MiB is 422 with an error for its field', async (mebibytes) => {
     const account = await register();
     const form = new FormData();
     form.set('attachable_type', 'App\\Models\\User');
@@ -252,7 +252,7 @@ describe('the gateway', () => {
     expect([response.status, Object.keys(body.errors)]).toEqual([422, ['file']]);
   });
 
-  test('samples in TypeScript run as they are', async () => {
+  test('TypeScript samples run unchanged', async () => {
     const account = await register();
     const { paths } = expectStatus(await api('GET', '/openapi.json'), 200).body;
     const run = (method: string, path: string, names: Record<string, unknown> = {}): Promise<unknown> => {
@@ -285,7 +285,7 @@ describe('the gateway', () => {
     expect(page).not.toMatch(/(src|href)="https?:\/\//);
   });
 
-  test('the OpenAPI document is the one of the route tables, which is compared with the last release', async () => {
+  test('the served OpenAPI document equals the one that is compared with the last release', async () => {
     const served = expectStatus(await api('GET', '/openapi.json'), 200).body;
     const made = await loadApiDocument(served.servers[0].url);
     expect(served).toEqual(JSON.parse(JSON.stringify(made)));
@@ -313,7 +313,7 @@ describe('the gateway', () => {
 });
 
 describe('the demo data', () => {
-  test('each account has exactly its documented blockers', async () => {
+  test('each demo account has exactly its documented blockers', async () => {
     const expected: Record<string, string[]> = {
       owner: ['gym_ownership'],
       trainer: ['active_trainees'],
@@ -332,18 +332,18 @@ describe('the demo data', () => {
 });
 
 describe('money', () => {
-  test('a credited deposit and the end of a withdrawal are notified once each, with the reason', async () => {
+  test('a credited deposit and a settled withdrawal are notified once each, with the reason', async () => {
     const account = await register({});
     const profile = { bank_account_number: 'IR820540102680020817909002', current_password: PASSWORD };
     expect((await api('PUT', '/auth/me', { token: account.token, body: profile })).status).toBe(200);
     await deposit(account.token, 50_000);
     const operator = await operatorToken();
     const settle = async (verb: string, body = {}) => {
-      const asked = await api('POST', '/payments/withdrawals', {
+      const created = await api('POST', '/payments/withdrawals', {
         token: account.token,
         body: { amount: 10_000 },
       });
-      const { id } = asked.body.payment;
+      const { id } = created.body.payment;
       for (const expected of [200, 200])
         expect((await api('POST', `/payments/${id}/${verb}`, { token: operator, body })).status).toBe(
           expected,
@@ -351,7 +351,7 @@ describe('money', () => {
     };
     await settle('pay');
     await settle('reject', { reason: 'The account is closed.' });
-    // The bank account was changed, too.
+    // The changed bank account is notified too.
     const types = ['deposit_credited', 'security_alert', 'withdrawal_paid', 'withdrawal_rejected'];
     const notified = await eventually(async () => {
       const { data } = (await api('GET', '/notifications', { token: account.token })).body;
@@ -362,7 +362,7 @@ describe('money', () => {
     expect(rejected.body).toMatch(/10,000.*The account is closed\.$/);
   });
 
-  test('a repeated withdrawal with one Idempotency-Key is made once', async () => {
+  test('a withdrawal repeated with one Idempotency-Key is made once', async () => {
     const account = await register({});
     await api('PUT', '/auth/me', {
       token: account.token,
@@ -383,7 +383,7 @@ describe('money', () => {
     expect([other.status, Object.keys(other.body.errors)]).toEqual([422, ['idempotency_key']]);
   });
 
-  test('an Idempotency-Key that was used at one service is refused at another', async () => {
+  test('an Idempotency-Key used at one service is rejected at another', async () => {
     const account = await register({});
     const buy = (path: string, body: unknown) =>
       api('POST', path, { token: account.token, body, headers: { 'idempotency-key': 'one-key' } });

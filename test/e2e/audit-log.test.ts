@@ -1,4 +1,4 @@
-/** What operators do in several services, in one list through the gateway. */
+/** Operator actions in several services, in one list through the gateway. */
 import { expect, test } from '@jest/globals';
 import { administratorToken, api, expectStatus, register } from './support.ts';
 
@@ -11,7 +11,7 @@ interface Entry {
   after: Record<string, unknown> | null;
 }
 
-test('an administrator’s actions in two services, and what an erasure leaves of them', async () => {
+test("the audit log shows an administrator's actions in two services, even after an erasure", async () => {
   const token = await administratorToken();
   const { id: actor } = expectStatus(await api('GET', '/auth/me', { token }), 200).body.user;
   const member = await register();

@@ -1,4 +1,4 @@
-/** Apps in a real browser: one that is a page of another origin, and one with a URI scheme of its own. */
+/** Apps in a real browser: a page of another origin, and an app with a private URI scheme. */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { createOauthClient, createPkce } from '@fitness/contracts/testing/oauth-client.ts';
@@ -151,7 +151,7 @@ test('the consent page may send its user back to a private-use scheme', async ()
   expect(await page.textContent('main')).toContain('com.example.app:');
   await page.click('button[value=allow]', { noWaitAfter: true });
   await eventually(() => targets.some((target) => target.startsWith(`${redirect_uri}?code=`)));
-  // A violation of the policy is reported right after the redirect.
+  // The browser reports a violation of the policy right after the redirect.
   await page.waitForTimeout(500);
   expect(problems.filter((text) => text.includes('Content Security Policy'))).toEqual([]);
   await page.close();

@@ -1,4 +1,4 @@
-/** `PUT /_sandbox/clock` with a product of its own, two replicas of each process: what takes days for members happens within seconds. */
+/** `PUT /_sandbox/clock` on a separate product with two replicas of each process. Waits of days end within seconds. */
 import { type Answer, eventually } from '@fitness/shared/testing/harness.ts';
 import { totpOf } from '@fitness/shared/testing/totp.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
@@ -20,7 +20,7 @@ import {
   useProduct,
 } from './support.ts';
 
-/** Jobs run at once after an advance; the events of one service reach the others a moment later. */
+/** Jobs run immediately after an advance. Events reach other services a moment later. */
 const SOON = { timeoutMs: 15_000, intervalMs: 100 };
 
 let product: OwnProduct;
@@ -42,7 +42,7 @@ const advance = async (duration: string): Promise<Answer> =>
 const post = (account: Account, path: string, body: unknown, headers = {}): Promise<Answer> =>
   api('POST', path, { token: account.token, body, headers });
 
-test('the account is erased at the end of its grace period, and not before', async () => {
+test('an account is erased at the end of its grace period, and not before', async () => {
   const account = await register();
   await scheduleDeletion(account);
   await advance('13d');
@@ -51,7 +51,7 @@ test('the account is erased at the end of its grace period, and not before', asy
   );
   await advance('25h');
   await eventually(async () => (await login(account.username)).status === 422, SOON);
-  // The names are free again.
+  // The erased account's names are available again.
   expectStatus(
     await api('POST', '/auth/register', {
       body: { ...registration(account), first_name: 'Sara', last_name: 'Ahmadi', password: PASSWORD },
@@ -62,19 +62,19 @@ test('the account is erased at the end of its grace period, and not before', asy
 
 const registration = ({ username, email, phone }: Account) => ({ username, email, phone });
 
-test('a token is refused by every gateway once its time has passed', async () => {
+test('every gateway rejects a token once it has expired', async () => {
   const account = await register();
   const me = (url: string) =>
     fetch(`${url}/api/v1/auth/me`, { headers: { authorization: `Bearer ${account.token}` } });
   const gateways = product.client.replicas('gateway').map(({ url }) => url);
   expect(gateways).toHaveLength(2);
-  // Each gateway now remembers the token.
+  // Now each gateway has cached the token.
   for (const url of gateways) expect((await me(url)).status).toBe(200);
   await advance('31d');
   for (const url of gateways) expect((await me(url)).status).toBe(401);
 });
 
-test('a confirmation code is refused after ten minutes', async () => {
+test('a confirmation code is rejected after ten minutes', async () => {
   const account = await register();
   expectStatus(await arm(account), 200);
   const code = await newestCode(account.phone);
@@ -82,7 +82,7 @@ test('a confirmation code is refused after ten minutes', async () => {
   expectStatus(await commit(account, code), 422);
 });
 
-test('an authenticator app, which has the real time, still arms a second factor', async () => {
+test('an authenticator app, which uses real time, still enables a second factor', async () => {
   const account = await register();
   const begun = await post(account, '/auth/second-factor', { current_password: PASSWORD });
   const { secret } = expectStatus(begun, 200).body;
@@ -91,7 +91,7 @@ test('an authenticator app, which has the real time, still arms a second factor'
 });
 
 describe('a limit', () => {
-  test('of calls in a minute ends when Retry-After has passed by the clock', async () => {
+  test('a limit per minute ends when Retry-After has passed by the sandbox clock', async () => {
     const account = await register();
     for (let call = 1; call <= 5; call += 1) await commit(account, '000000');
     const refused = expectStatus(await commit(account, '000000'), 429);
@@ -99,7 +99,7 @@ describe('a limit', () => {
     expectStatus(await commit(account, '000000'), 422);
   });
 
-  test('of log-ins in a minute ends after a minute of the clock', async () => {
+  test('the log-in limit ends after a minute of the sandbox clock', async () => {
     const account = await register();
     let status = 0;
     for (let call = 1; call <= 12 && status !== 429; call += 1)
@@ -110,7 +110,7 @@ describe('a limit', () => {
   });
 });
 
-test('an Idempotency-Key is new again after a day', async () => {
+test('an Idempotency-Key can be used again after a day', async () => {
   const account = await register();
   const headers = { 'idempotency-key': `key-${account.id}` };
   expectStatus(await post(account, '/payments/deposit', { amount: 10_000 }, headers), 201);
@@ -119,7 +119,7 @@ test('an Idempotency-Key is new again after a day', async () => {
   expectStatus(await post(account, '/payments/deposit', { amount: 20_000 }, headers), 201);
 });
 
-test('a subscription is announced three days before its end, and ends', async () => {
+test('a subscription ends, and its end is announced three days before', async () => {
   const account = await register();
   await deposit(account.token, 5_000_000);
   expectStatus(await post(account, '/payments/buy-premium', { type: 'plus' }), 201);
@@ -138,7 +138,7 @@ test('a subscription is announced three days before its end, and ends', async ()
   expectStatus(await api('POST', '/payments/buy-premium', { token, body: { type: 'plus' } }), 201);
 });
 
-test('a boost is live for its days, then the list loses it', async () => {
+test('a boost is active for its days and then disappears from the list', async () => {
   const account = await register();
   await deposit(account.token, 5_000_000);
   const created = await post(account, '/training-services', {
@@ -158,7 +158,7 @@ test('a boost is live for its days, then the list loses it', async () => {
   expect(await boostOf()).toBeNull();
 });
 
-test('a process that was killed, and a sandbox that was killed, come back with the clock', async () => {
+test('a killed process and a killed sandbox restart with the advanced clock', async () => {
   const before = expectStatus(await sandbox('GET', '/clock'), 200).body.data;
   await product.client.kill('sandbox');
   await product.client.start('sandbox');

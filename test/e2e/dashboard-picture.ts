@@ -1,4 +1,4 @@
-/** A page with the panels of a dashboard of Grafana at their places, drawn from what Prometheus answers to their queries. */
+/** Draws a page with a Grafana dashboard's panels from Prometheus query results. */
 
 export interface Panel {
   type: string;
@@ -20,13 +20,13 @@ export interface Dashboard {
 
 export interface Series {
   name: string;
-  /** Seconds since 1970, value. */
+  /** Points as seconds since 1970 and value. */
   points: [number, number][];
 }
 
 const COLORS = ['#2a6fdb', '#d9482b', '#2c8a4b', '#b07a00', '#7b4fc9', '#0f8b8d', '#c2388b', '#5b6470'];
 const PIXELS = { width: 1_280, column: 52, row: 26, left: 58, bottom: 18 };
-/** Height of what is not the drawing: the title, and one line of the legend. */
+/** Heights besides the drawing: the title, and one line of the legend. */
 const TITLE = 34;
 const LEGEND_LINE = 15;
 
@@ -60,7 +60,7 @@ const shown = (value: number, unit: string): string => {
   return value === 0 ? '0' : `${short(value / size)}${suffix}`;
 };
 
-/** The end of an axis: the next round number as it is shown. */
+/** The end of an axis: the next round number as displayed. */
 const endOf = (value: number, unit: string): number => {
   const [, size] = scaleOf(value, unit);
   const power = 10 ** Math.floor(Math.log10(value / size));
@@ -69,7 +69,7 @@ const endOf = (value: number, unit: string): number => {
   return digits * power * size;
 };
 
-/** The text that a panel with single values shows. */
+/** The text of a panel with single values. */
 const mapped = (value: number, { unit, mappings = [] }: Panel['fieldConfig']['defaults']): string => {
   for (const { type, options } of mappings) {
     if (type === 'value' && options[value] !== undefined) return (options[value] as { text: string }).text;
@@ -99,8 +99,8 @@ const lines = (panel: Panel, series: Series[], [from, to]: [number, number]): st
     return `<text x="${x(from + share * (to - from))}" y="${height}" text-anchor="${anchor}">${Math.round(share * seconds)} s</text>`;
   });
   const paths = series.map(({ points }, index) => {
-    const known = points.filter(([, value]) => Number.isFinite(value));
-    const path = known.map(([time, value]) => `${x(time).toFixed(1)},${y(value).toFixed(1)}`).join(' ');
+    const finite = points.filter(([, value]) => Number.isFinite(value));
+    const path = finite.map(([time, value]) => `${x(time).toFixed(1)},${y(value).toFixed(1)}`).join(' ');
     return `<polyline points="${path}" stroke="${COLORS[index % COLORS.length]}"/>`;
   });
   const legend = series.map(
@@ -118,7 +118,7 @@ const numbers = ({ fieldConfig }: Panel, series: Series[]): string =>
     })
     .join('');
 
-const drawn = (panel: Panel, series: Series[], range: [number, number]): string => {
+const sectionOf = (panel: Panel, series: Series[], range: [number, number]): string => {
   const { x, y, w, h } = panel.gridPos;
   const content =
     series.length === 0
@@ -140,13 +140,13 @@ ul { list-style: none; margin: 0; padding: 0; display: flex; flex-wrap: wrap; ga
 li { white-space: nowrap } i { display: inline-block; width: 9px; height: 3px; margin-right: 4px; vertical-align: middle }
 .numbers { display: flex; flex-wrap: wrap; gap: 6px 18px } .number b { display: block; font-size: 19px } .number span { color: #4a5362 }`;
 
-/** `series`: of each panel, in their order. */
+/** `series`: the series of each panel, in the order of the panels. */
 export const pictureOf = (
   dashboard: Dashboard,
   series: Series[][],
   range: [number, number],
   note: string,
 ): string => {
-  const panels = dashboard.panels.map((panel, index) => drawn(panel, series[index] ?? [], range));
+  const panels = dashboard.panels.map((panel, index) => sectionOf(panel, series[index] ?? [], range));
   return `<!doctype html><html lang="en"><meta charset="utf-8"><title>${escaped(dashboard.title)}</title><style>${STYLE}</style><header><h1>${escaped(dashboard.title)}</h1><p>${escaped(note)}</p></header><main>${panels.join('')}</main></html>`;
 };

@@ -1,4 +1,4 @@
-/** The dashboards and the alerts with a real Prometheus, which scrapes the running product under a load and faults. */
+/** The dashboards and alerts with a real Prometheus, which scrapes the running product under load and faults. */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -22,7 +22,7 @@ import { api, arm, deposit, eventually, expectStatus, login, register, sandbox, 
 const source = fileURLToPath(new URL('../../deploy/observability', import.meta.url));
 const directory = mkdtempSync(join(tmpdir(), 'dashboards-'));
 const pictures = process.env.SCREENSHOTS;
-/** A picture needs more to see. */
+/** Pictures need more data. */
 const [CALM_MS, FAULT_MS, OUTAGE_MS] =
   pictures === undefined ? [20_000, 10_000, 10_000] : [120_000, 45_000, 45_000];
 const SCRAPE_S = 2;
@@ -33,7 +33,7 @@ const dashboards = readdirSync(join(source, 'dashboards')).map((file) => ({
   dashboard: JSON.parse(readFileSync(join(source, 'dashboards', file), 'utf8')) as Dashboard,
 }));
 
-/** The configuration of `npm start` with the ports of this product, and alerts that wait four seconds instead of minutes. */
+/** Writes the configuration of `npm start` with this product's ports. Alerts wait four seconds instead of minutes. */
 const writeConfiguration = (): void => {
   const rules = readFileSync(join(source, 'alerts.yml'), 'utf8').replace(/\bfor: \d+[mh]$/gm, 'for: 4s');
   writeFileSync(join(directory, 'alerts.yml'), rules);
@@ -64,7 +64,7 @@ beforeAll(async () => {
   await eventually(async () => (await fetch(`${address}/-/ready`).catch(() => undefined))?.ok === true);
 }, 5 * 60_000);
 afterAll(async () => {
-  // The background would verify its unreachable purchases again, and open the circuit breaker of the store for later files.
+  // Unreachable purchases would be verified again, and open the store's circuit breaker for later files.
   expectStatus(await sandbox('DELETE', ''), 200);
   prometheus.kill();
   if (prometheus.exitCode === null) await new Promise((resolve) => prometheus.once('exit', resolve));
@@ -84,20 +84,20 @@ const query = async (expr: string, [start, end]: [number, number]): Promise<Resu
   return answer.data.result;
 };
 
-/** Those with a number. */
+/** Series that contain a number. */
 const seriesOf = async ({ targets }: Panel, range: [number, number]): Promise<Series[]> => {
-  const found: Series[] = [];
+  const series: Series[] = [];
   for (const { expr, legendFormat } of targets) {
     for (const { metric, values } of await query(expr.replaceAll('$__rate_interval', RATE_WINDOW), range)) {
       const points = values.map(([time, value]): [number, number] => [time, Number(value)]);
       const name = legendFormat.replace(/\{\{(\w+)\}\}/g, (_, label: string) => metric[label] ?? '');
-      if (points.some(([, value]) => !Number.isNaN(value))) found.push({ name, points });
+      if (points.some(([, value]) => !Number.isNaN(value))) series.push({ name, points });
     }
   }
-  return found;
+  return series;
 };
 
-/** `alert`, and what it is about. */
+/** The firing alerts, as `alert subject`. */
 const fired = async (range: [number, number]): Promise<string[]> => {
   const firing = await query('ALERTS{alertstate="firing"}', range);
   return firing.map(({ metric: { alertname, service, target } }) =>
@@ -105,14 +105,14 @@ const fired = async (range: [number, number]): Promise<string[]> => {
   );
 };
 
-/** What members do, as fast as it is answered: wrong answers are the subject of the faults. */
+/** Typical member requests, as fast as they are served. Wrong responses are caused by the faults. */
 const visit = async (): Promise<void> => {
   const account = await register();
   const { token, username } = account;
   await login(username);
   await login(username, 'wrong-password');
   await api('GET', '/gyms?per_page=5');
-  // Before there is something that blocks the deletion.
+  // This must happen before anything blocks the deletion.
   await arm(account);
   await api('POST', '/gyms', {
     token,
@@ -126,20 +126,20 @@ const visit = async (): Promise<void> => {
 };
 let storeState = 'purchased';
 
-/** Two members at a time, one visit a second each. */
+/** A load of two members at a time, each with one visit per second. */
 const load = (): (() => Promise<unknown>) => {
-  let isOver = false;
+  let isEnding = false;
   const visits = async (): Promise<void> => {
-    while (!isOver) await Promise.all([visit().catch(() => undefined), sleep(1_000)]);
+    while (!isEnding) await Promise.all([visit().catch(() => undefined), sleep(1_000)]);
   };
   const running = Promise.all([visits(), visits()]);
   return () => {
-    isOver = true;
+    isEnding = true;
     return running;
   };
 };
 
-/** A message that its consumer cannot read, among the events of a service. */
+/** Publishes a message that its consumer cannot read. */
 const publishGarbage = async (): Promise<void> => {
   const connection = await connect(stack().describe().servers.AMQP_URL);
   const { EVENTS_NAMESPACE = '' } = stack().part('media').environment;
@@ -157,18 +157,21 @@ const purgeDeadLetters = async (): Promise<void> => {
   await connection.close();
 };
 
-test.each(['prometheus.yml', 'prometheus.npm-start.yml'])('promtool accepts %s', async (file) => {
-  const args = ['check', 'config', file];
-  const { stdout } = await promisify(execFile)(findExecutable('promtool') ?? 'promtool', args, {
-    cwd: source,
-  });
-  expect(stdout).toContain(`${file} is valid`);
-});
+test.each(['prometheus.yml', 'prometheus.npm-start.yml'])(
+  'promtool accepts the configuration %s',
+  async (file) => {
+    const args = ['check', 'config', file];
+    const { stdout } = await promisify(execFile)(findExecutable('promtool') ?? 'promtool', args, {
+      cwd: source,
+    });
+    expect(stdout).toContain(`${file} is valid`);
+  },
+);
 
 const now = (): number => Math.floor(Date.now() / 1_000);
 
 describe('a load of visits, then faults', () => {
-  /** Without TLS there are no certificates. */
+  /** Panels without data, because there are no certificates without TLS. */
   const EMPTY = ['Certificates: time until they end'];
   const FAULTS = [
     'CircuitBreakerOpen zibal',
@@ -205,7 +208,7 @@ describe('a load of visits, then faults', () => {
     }
   });
 
-  test('the alerts of the faults fire, and did not before', async () => {
+  test('the alerts for the faults fire only after the faults begin', async () => {
     expect(before.filter((alert) => FAULTS.includes(alert))).toEqual([]);
     expect(await fired(range)).toEqual(expect.arrayContaining(FAULTS));
   });

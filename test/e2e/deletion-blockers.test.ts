@@ -1,4 +1,4 @@
-/** The five blockers of specification 4.1 rule 5, each created by the routes of its owner. */
+/** The five blockers of specification 4.1 rule 5, each created by its owner's routes. */
 import { unwrap } from '@fitness/client';
 import { describe, expect, test } from '@jest/globals';
 import { type Account, arm, clientOf, deposit, operatorToken, PASSWORD, register, smsOf } from './support.ts';
@@ -50,8 +50,8 @@ const expectBlocked = async (account: Account, blockers: unknown[]) => {
 
 const text = expect.any(String);
 
-describe('each blocker, and its end', () => {
-  test('gym_ownership counts the gyms and ends with their deletion', async () => {
+describe('single blockers', () => {
+  test('gym_ownership counts the gyms and ends when they are deleted', async () => {
     const owner = await register();
     const [first, second] = [await createGym(owner), await createGym(owner, 'Second')];
     await expectBlocked(owner, [{ code: 'gym_ownership', message: text, count: 2 }]);
@@ -68,7 +68,7 @@ describe('each blocker, and its end', () => {
     await expectBlocked(saver, [{ code: 'unsettled_balance', message: text, balance: 123_000 }]);
   });
 
-  test('pending_withdrawal counts open withdrawals; payment ends it, rejection restores the balance blocker', async () => {
+  test('pending_withdrawal counts open withdrawals and ends when they are paid or rejected', async () => {
     const saver = await register();
     await setBankAccount(saver);
     await deposit(saver.token, 50_000);
@@ -80,7 +80,7 @@ describe('each blocker, and its end', () => {
     await expectBlocked(saver, [{ code: 'unsettled_balance', message: text, balance: 30_000 }]);
   });
 
-  test('active_premium contains its end, as YYYY-MM-DD HH:MM:SS', async () => {
+  test('active_premium contains its end as YYYY-MM-DD HH:MM:SS', async () => {
     const buyer = await register();
     await deposit(buyer.token, await premiumPrice());
     const bought = await buyPremium(buyer);
@@ -108,8 +108,8 @@ describe('each blocker, and its end', () => {
   });
 });
 
-describe('all five at once', () => {
-  test('are in the order of the specification, localized, with unchanged codes', async () => {
+describe('five blockers at once', () => {
+  test('all five blockers are in the specified order and localized, with unchanged codes', async () => {
     const everything = await register();
     const buyer = await register();
     await setBankAccount(everything);

@@ -18,9 +18,9 @@ import {
 
 const OWNERS = ['gyms', 'wallet', 'store-billing', 'content'];
 
-describe('a service that owns a blocker is killed while it is asked', () => {
+describe('a killed blocker service', () => {
   test.each(OWNERS)(
-    '%s: both phases are 503, no SMS, nothing scheduled; once it is back they work, with the code of before',
+    'both phases are 503 and schedule nothing while %s is down; the earlier code works afterwards',
     async (name) => {
       const product = stack();
       const account = await register();
@@ -41,14 +41,14 @@ describe('a service that owns a blocker is killed while it is asked', () => {
         const { user } = expectStatus(await api('GET', '/auth/me', { token }), 200).body;
         expect(user.deletion_scheduled_at).toBeNull();
       }
-      // By other accounts: each attempt counts against the account's limit.
+      // Other accounts check this, because each attempt uses the account's limit.
       await untilCodesAreSent();
       expect((await commit(armed, code)).status).toBe(202);
     },
   );
 });
 
-/** Waits for a notification, and returns a function that reads all of them. */
+/** Waits for a notification and returns a function that reads all of them. */
 const notified = async ({ username }: Account) => {
   const token = await tokenOf(username);
   const read = async () => expectStatus(await api('GET', '/notifications', { token }), 200).body.data;
@@ -56,8 +56,8 @@ const notified = async ({ username }: Account) => {
   return read;
 };
 
-describe('the broker', () => {
-  test('down: phase 1 is a 500 {message}; phase 2 succeeds, and its notification arrives later, once', async () => {
+describe('deletion without the broker', () => {
+  test('phase 1 is 500 and phase 2 succeeds with one later notification while the broker is down', async () => {
     const product = stack();
     const [account, armed] = [await register(), await register()];
     expectStatus(await arm(armed), 200);
@@ -74,7 +74,7 @@ describe('the broker', () => {
     }
     const read = await notified(armed);
     await untilCodesAreSent();
-    // A later event has arrived, so a duplicate would have arrived as well.
+    // A later event has arrived, so a duplicate would have arrived too.
     const later = await register();
     await scheduleDeletion(later);
     await notified(later);
@@ -82,8 +82,8 @@ describe('the broker', () => {
   });
 });
 
-describe('Redis', () => {
-  test('down: the limit of 5 per minute is still exact, with 20 concurrent calls', async () => {
+describe('deletion without Redis', () => {
+  test('the limit of 5 per minute is exact for 20 concurrent calls while Redis is down', async () => {
     const product = stack();
     const account = await register();
     await product.stop('redis');
@@ -128,7 +128,7 @@ describe('a revoked token under load', () => {
     expect(letIn).toEqual([]);
   });
 
-  test('a log-in concurrent with the scheduling is revoked with the others, or reports the pending deletion', async () => {
+  test('a log-in during the scheduling is revoked with the others or reports the pending deletion', async () => {
     const account = await register();
     expectStatus(await arm(account), 200);
     const code = await newestCode(account.phone);
@@ -146,7 +146,7 @@ describe('a revoked token under load', () => {
     expect((await api('GET', '/auth/me', { token: account.token })).status).toBe(401);
   });
 
-  test('scheduling and cancelling twice leaves one clean state', async () => {
+  test('cancelling a deletion twice at once succeeds both times', async () => {
     const account = await register();
     await scheduleDeletion(account);
     const token = await tokenOf(account.username);

@@ -1,4 +1,4 @@
-/** The pages of the gateway in a real Chromium: the start page, and the deletion of an account by keyboard alone. */
+/** The gateway's pages in a real Chromium: the start page, and deleting an account by keyboard alone. */
 import { parseTimestamp } from '@fitness/shared/kernel/clock.ts';
 import { formatInstant } from '@fitness/shared/kernel/i18n/translate.ts';
 import { launchChromium, problemsOf } from '@fitness/shared/testing/chromium.ts';
@@ -42,7 +42,7 @@ describe.each(VIEWS)('in $locale, $width px wide, $colorScheme', (view) => {
     await press('button[value=login]');
   };
 
-  test('from the start page to the date of the deletion, and back', async () => {
+  test('a keyboard user schedules a deletion from the start page and cancels it', async () => {
     const account = await register();
     await page.goto(baseUrl());
     await expectFine('start');
@@ -84,14 +84,14 @@ describe.each(VIEWS)('in $locale, $width px wide, $colorScheme', (view) => {
     expect(restored.user.deletion_scheduled_at).toBeNull();
   });
 
-  test('an unknown path leads back to the start page', async () => {
+  test('an unknown path has a link back to the start page', async () => {
     await page.goto(`${baseUrl()}/no-such-page`);
     await expectFine('not-found', 404);
     await press('main section a');
     expect(new URL(page.url()).pathname).toBe('/');
   });
 
-  test('what blocks, and the page in the other language', async () => {
+  test('a blocked account sees the blockers, and can switch the language', async () => {
     const account = await register();
     await deposit(account.token, 5_000);
     await page.goto(`${baseUrl()}/account-deletion`);

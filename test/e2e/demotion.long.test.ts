@@ -1,6 +1,6 @@
 /**
- * Redis is demoted under load while tokens are revoked, and keeps its connections: no request that begins after the answer is
- * let in, wherever the addresses of identity and the gateway lead meanwhile.
+ * Redis is demoted under load while tokens are revoked, and its connections stay open. No request that begins after the response
+ * is admitted, wherever the addresses of identity and the gateway lead.
  */
 import { RECORD_LIFETIME_MS } from '@fitness/contracts/credential-epochs.ts';
 import { type RedisServer, startRedisServer } from '@fitness/shared/testing/redis-servers.ts';
@@ -12,12 +12,12 @@ import { api, baseUrl, eventually, expectStatus, register, stack } from './suppo
 
 const REQUESTS = 600;
 const AT_ONCE = 4;
-/** An acknowledged revocation of an idle product. */
+/** Maximum time of an acknowledged revocation on an idle product. */
 const USUAL_MS = 1_000;
 
 let primary: RedisServer;
 let replica: RedisServer;
-/** The names of Redis. */
+/** Addresses of Redis as each process sees it. */
 let fromGateway: TcpProxy;
 let fromIdentity: TcpProxy;
 
@@ -34,7 +34,7 @@ afterAll(async () => {
   await Promise.all([primary.close(), replica.close()]);
 });
 
-/** Each test begins with the primary of the one before, and a replica that has its data. */
+/** Each test begins with the previous test's primary and an up-to-date replica. */
 beforeEach(async () => {
   await replica.operator.replicaof('127.0.0.1', String(primary.port));
   await eventually(async () => /^master_link_status:up/m.test(await replica.operator.info('replication')));
@@ -60,7 +60,7 @@ const logOutMs = async (): Promise<number> => {
 
 interface Failover {
   name: string;
-  /** The primary is demoted, and the replica takes its place. */
+  /** Demotes the primary and promotes the replica. */
   begin(): Promise<void>;
   /** Whether the new primary acknowledges the revocations. */
   isAcknowledged: boolean;
@@ -109,8 +109,8 @@ const FAILOVERS: readonly Failover[] = [
   },
 ];
 
-describe('after a demotion, while', () => {
-  const title = '$name, nobody is let in after a revocation';
+describe('requests after a demotion', () => {
+  const title = 'no request is admitted after a revocation while $name';
   test.each(FAILOVERS)(title, async ({ begin, isAcknowledged }) => {
     const control = await register();
     const revocations = await Promise.all(
@@ -129,7 +129,7 @@ describe('after a demotion, while', () => {
       };
       const half = revocations.length / 2;
       const indexes = revocations.map((_revocation, index) => index);
-      // Some meet the demotion, the others the demoted server.
+      // Some revocations happen during the demotion, the others after it.
       const early = Promise.all(indexes.slice(0, half).map(revoke));
       await begin();
       const took = await Promise.all(indexes.slice(half).map(revoke));

@@ -1,4 +1,4 @@
-/** The documentation site in a real Chromium: every page, the navigation and the search by keyboard alone. */
+/** The documentation site in a real Chromium: every page, the navigation and the search, by keyboard alone. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
@@ -33,7 +33,7 @@ afterAll(async () => {
 });
 
 let visitor: Visitor;
-/** Of requests to other origins than the site's. */
+/** URLs of requests to other origins than the site's. */
 let elsewhere: string[];
 const open = async (view: PageView): Promise<Page> => {
   visitor = await openVisitor(browser, view);
@@ -68,14 +68,14 @@ describe.each(ENGLISH)('$width px wide, $colorScheme', (view) => {
     }
   });
 
-  test('the navigation leads to another document, and past itself to the content', async () => {
+  test('the navigation leads to another document, and can be skipped to the content', async () => {
     const page = await open(view);
     await page.goto(`${address}/`);
     await page.keyboard.press('Tab');
     expect(await page.locator('.skip').evaluate((link) => link.matches(':focus-visible'))).toBe(true);
     await visitor.expectFine('docs-site-skip');
     const summary = page.locator('nav summary');
-    // A wide window shows the documents without being asked.
+    // A wide window always shows the documents.
     if (await summary.isVisible()) {
       expect(await page.locator('nav a').first().isVisible()).toBe(false);
       await visitor.tabTo('nav summary');
@@ -90,7 +90,7 @@ describe.each(ENGLISH)('$width px wide, $colorScheme', (view) => {
     expect(await page.locator('main :focus').count()).toBe(1);
   });
 
-  test('the search finds headings, and leaves when it has been used', async () => {
+  test('the search finds headings and closes after use', async () => {
     const page = await open(view);
     await page.goto(`${address}/`);
     const results = page.locator('#results');
@@ -103,7 +103,7 @@ describe.each(ENGLISH)('$width px wide, $colorScheme', (view) => {
 
     await page.locator('#search').focus();
     await page.keyboard.type('licenses');
-    // This page loads the index again. Results stay closed once the focus has left the search.
+    // This page loads the index again. Results stay closed after the focus has left the search.
     await results.locator('a').first().waitFor();
     await visitor.tabTo('#results a[href$="cases.html#licenses"]');
     await page.keyboard.press('Enter');
@@ -126,7 +126,7 @@ describe.each(ENGLISH)('$width px wide, $colorScheme', (view) => {
   });
 });
 
-test('every page is accessible and fits a phone', async () => {
+test('every page is accessible and fits on a phone', async () => {
   const narrow = ENGLISH.find(({ width }) => width === 360);
   if (narrow === undefined) throw new Error('no view is narrow');
   const page = await open(narrow);

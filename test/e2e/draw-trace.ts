@@ -1,4 +1,4 @@
-/** A trace as a picture, for the documents. */
+/** Draws a trace as a picture for the documents. */
 import type { CollectedSpan } from '@fitness/shared/testing/collector.ts';
 
 const [WIDTH, LABELS, ROW, TOP] = [1_280, 620, 22, 40];
@@ -11,7 +11,7 @@ const COLORS: Record<string, string> = {
 
 const escaped = (text: string): string => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
 
-/** Each span below its parent, by its start. */
+/** Orders spans by start, each below its parent. */
 const inOrder = (spans: readonly CollectedSpan[]): { span: CollectedSpan; depth: number }[] => {
   const ids = new Set(spans.map(({ spanId }) => spanId));
   const below = (parent: string | undefined, depth: number): { span: CollectedSpan; depth: number }[] =>

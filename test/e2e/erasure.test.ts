@@ -1,6 +1,6 @@
 /**
- * A user stores marks in every field, text and file, and is erased at the end of the grace
- * period. The marks that may remain are listed here with their reasons.
+ * A user leaves marks in every field, text and file, and is erased at the end of the grace period. The marks that may remain are
+ * listed here with their reasons.
  */
 import { randomInt } from 'node:crypto';
 import { MODEL } from '@fitness/contracts/model-names.ts';
@@ -39,8 +39,8 @@ const MARKS = {
   bankAccount: `0101${sevenDigits()}${sevenDigits()}`,
   tokenName: marked('token'),
   program: marked('program'),
-  licenseFilename: marked('licence'),
-  licenseReason: marked('licencereason'),
+  licenseFilename: marked('license'),
+  licenseReason: marked('licensereason'),
   pictureFilename: marked('picture'),
   fileContent: marked('content'),
   postTitle: marked('posttitle'),
@@ -59,16 +59,16 @@ const MARKS = {
   deadLetterFilename: marked('deadLetter'),
 } as const;
 
-/** Never stored in plain text. */
+/** Marks that are never stored in plain text. */
 const NEVER_STORED: readonly (keyof typeof MARKS)[] = ['idempotencyKey', 'searched'];
 
 /** Marks that remain after the erasure, with the reason. */
 const RETAINED: Record<string, string> = {
   'mongodb content.trainees.title: serviceTitle': 'the buyer keeps the title of their purchase',
-  'mongodb identity.notifications.data: serviceTitle': 'likewise in the notification of its delivery',
+  'mongodb identity.notifications.data: serviceTitle': 'the notification of the delivery has the title',
   'mongodb content.idempotency_keys.reply: serviceTitle':
     'the stored reply to the buyer’s purchase, for 24 hours',
-  'mongodb wallet.payments.description: serviceTitle': 'as the description of their payment',
+  'mongodb wallet.payments.description: serviceTitle': 'the description of the buyer’s payment',
 };
 
 const GRACE = { DELETION_GRACE_DAYS: '0.00003', PURGE_INTERVAL_MS: '300' };
@@ -137,7 +137,7 @@ const leavePosts = async (): Promise<void> => {
   }
 };
 
-/** A reviewed gym; it blocks the deletion, so it is deleted before. */
+/** Creates a reviewed gym. It would block the deletion, so it is deleted again. */
 const leaveGym = async (): Promise<void> => {
   const gym = { name: MARKS.gymName, address: MARKS.gymAddress, location_lat: 35.7, location_lng: 51.4 };
   const made = expectStatus(await send('POST', '/gyms', gym), 201).body.gym;
@@ -151,10 +151,10 @@ const leaveGym = async (): Promise<void> => {
   expectStatus(await send('DELETE', `/gyms/${made.id}`), 204);
 };
 
-/** A sale that is delivered and paid out: all kinds of payments, each with a text. */
+/** Makes a sale that is delivered and paid out, with all kinds of payments, each with a text. */
 const leaveMoney = async (): Promise<void> => {
-  const asked = { amount: 5_000, description: MARKS.depositText };
-  expectStatus(await send('POST', '/payments/deposit', asked, keyed('deposit')), 201);
+  const depositBody = { amount: 5_000, description: MARKS.depositText };
+  expectStatus(await send('POST', '/payments/deposit', depositBody, keyed('deposit')), 201);
   const other = { title: 'Somebody else’s', description: 'Six weeks.', price: 10_000, duration_days: 30 };
   const offered = await api('POST', '/training-services', { token: buyer.token, body: other });
   await deposit(person.token, other.price);
@@ -182,7 +182,7 @@ const leaveMoney = async (): Promise<void> => {
   expectStatus(await api('POST', `/payments/${payment.id}/pay`, { token: administrator }), 200);
 };
 
-/** An event about a file of the user that no service can handle: it is dead-lettered. */
+/** Publishes an event about a user's file that no service can handle, so it is dead-lettered. */
 const leaveDeadLetter = async (): Promise<void> => {
   const { EVENTS_NAMESPACE: namespace = '' } = stack().part('identity').environment;
   const log = createLog({ service: 'e2e', level: 'silent' });
@@ -240,21 +240,21 @@ test('the search covers every kind of storage', async () => {
     'redis key: budget',
   ];
   const missing = async (): Promise<string[]> => {
-    // The key lives for a minute.
+    // This key exists only for a minute.
     await login('nobody.at.all');
-    const found = await remainsOf({ word: 'e', budget: ':limit:login:' });
-    return places.filter((place) => !found.includes(place));
+    const remains = await remainsOf({ word: 'e', budget: ':limit:login:' });
+    return places.filter((place) => !remains.includes(place));
   };
   await eventually(async () => (await missing()).length === 0).catch(() => undefined);
   expect(await missing()).toEqual([]);
 });
 
-describe('a user with marks everywhere', () => {
-  test('is found everywhere before the erasure', async () => {
+describe('the erasure of a user with marks everywhere', () => {
+  test('the marks are found everywhere before the erasure', async () => {
     const expected = Object.keys(MARKS).filter((name) => !(NEVER_STORED as readonly string[]).includes(name));
     const foundMarks = await eventually(async () => {
       const remains = await remainsOf(MARKS);
-      // The name of the deleted gym remains in the notification only.
+      // The deleted gym's name remains only in the notification.
       const names = new Set(remains.map((line) => line.split(': ').at(-1)));
       const missing = expected.filter(
         (name) => !names.has(name) && name !== 'gymAddress' && name !== 'gymFilename',
@@ -280,7 +280,7 @@ describe('a user with marks everywhere', () => {
     expect(foundMarks.remains.filter((line) => line.startsWith('redis'))).toEqual([]);
   });
 
-  test('is erased at the end of the grace period: only marks with a reason remain', async () => {
+  test('only marks with a reason remain after the erasure', async () => {
     await scheduleDeletion(person);
     await eventually(async () => (await api('GET', `/users/${person.id}`)).status === 404);
     let remains: string[] = [];
@@ -292,7 +292,7 @@ describe('a user with marks everywhere', () => {
     expect(remains).toEqual(Object.keys(RETAINED).toSorted());
   });
 
-  test('cannot sign in afterwards, like an unknown account, and the ledger stays consistent', async () => {
+  test('the erased user cannot sign in, like an unknown account, and the ledger stays consistent', async () => {
     const unknown = await login('nobody-at-all');
     for (const name of [MARKS.username, `${MARKS.email}@example.com`, `+98${MARKS.phone}`]) {
       const answer = await login(name);

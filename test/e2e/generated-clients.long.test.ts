@@ -1,4 +1,4 @@
-/** Clients that openapi-generator makes of the API document: they compile, and decode what the product answers. */
+/** Clients that openapi-generator makes from the API document compile, and decode the product's responses. */
 import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -13,7 +13,7 @@ import {
 } from '../clients/generate.ts';
 import { baseUrl, clientOf, deposit, PASSWORD, register, sandbox } from './support.ts';
 
-/** With the fee of the gateway 3,030,000,000 rials: more than 32 bits hold. */
+/** With the gateway's fee this is 3,030,000,000 rials, which does not fit in 32 bits. */
 const AMOUNT = 300_000_000;
 
 const CLIENTS: [string, () => Promise<Program>][] = [
@@ -22,7 +22,7 @@ const CLIENTS: [string, () => Promise<Program>][] = [
 ];
 
 test.each(CLIENTS)(
-  '%s logs in, lists posts, reads payments and store purchases, and decodes a 409 and a 422',
+  'the %s client logs in, lists posts, reads payments and purchases, and decodes a 409 and a 422',
   async (_name, prepare) => {
     const program = await prepare();
     const account = await register();
@@ -54,7 +54,7 @@ test.each(CLIENTS)(
 );
 
 test.each(CLIENTS)(
-  '%s decodes every success that the document describes',
+  'the %s client decodes every documented successful response',
   async (_name, prepare) => {
     const program = await prepare();
     const successes = await documentedSuccesses();

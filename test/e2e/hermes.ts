@@ -1,6 +1,6 @@
 /**
- * Hermes, the engine of React Native, for one bundle. The virtual machine has no files and no network: as in an app, timers and requests
- * are made on the other side of a bridge, which here is this process.
+ * Runs one bundle in Hermes, React Native's engine. The virtual machine has no files and no network. As in an app, a bridge provides
+ * timers and requests; here the other side of the bridge is this process.
  */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { openAsBlob, writeFileSync } from 'node:fs';
@@ -23,8 +23,8 @@ const PACKAGES = [
 ];
 
 /**
- * What React Native supplies and the client needs: timers, `console`, `AbortController`, `XMLHttpRequest`, `FormData`, `Blob`, and in another file
- * `fetch` with `Headers`, `Request` and `Response`. A `FormData` has parts, and a `Blob` cannot be made of bytes.
+ * Everything that React Native supplies and the client needs: timers, `console`, `AbortController`, `XMLHttpRequest`, `FormData` and `Blob`. Another
+ * file has `fetch` with `Headers`, `Request` and `Response`. A `FormData` has parts, and a `Blob` cannot be made of bytes.
  */
 const GLOBALS = `
 import { AbortController, AbortSignal } from 'abort-controller/dist/abort-controller';
@@ -85,7 +85,7 @@ import { use } from './use.js';
 use(INPUT).then(finish, (error) => finish({ failed: String(error.stack) }));
 `;
 
-/** Metro transforms each module by the preset; here it transforms the bundle. */
+/** Metro transforms each module with the preset; here it transforms the whole bundle. */
 const BUNDLE = `
 const { buildSync } = require('esbuild');
 const { transformSync } = require('@babel/core');
@@ -97,7 +97,7 @@ const { code } = transformSync(bundle.text, {
 process.stdout.write(code);
 `;
 
-/** `use`: the text of a module that exports `use(input)`, for React Native's preset. Resolves with its result. */
+/** `use` is the text of a module that exports `use(input)`. Resolves with its result. */
 export const runInHermes = async (project: string, use: string, input: object): Promise<unknown> => {
   const files = {
     'globals.js': GLOBALS,
@@ -124,7 +124,7 @@ interface Call {
   ms: number;
 }
 
-/** Hermes reads a line, runs it and what it has made ready, and reads the next one. */
+/** Hermes reads a line, runs it and everything it has made ready, and reads the next line. */
 const serve = (hermes: ChildProcess, program: string): Promise<unknown> =>
   new Promise((resolve, reject) => {
     const { stdin, stdout, stderr } = hermes;

@@ -1,4 +1,4 @@
-/** Jest as an editor starts it, without `npm test`. */
+/** Runs jest as an editor does, without `npm test`. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
@@ -7,8 +7,8 @@ import { nodeBinary } from '../../scripts/lib/paths.mjs';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
-test('a service test runs by jest itself, with servers that end with it', async () => {
-  // The database is started; the others are those of this run, which saves time.
+test('jest itself runs a service test, with servers that end with it', async () => {
+  // Only the database is started. The other servers are those of this run, which saves time.
   const { PATH, HOME, TMPDIR, NODE_COMPILE_CACHE, REDIS_URL, AMQP_URL } = process.env;
   const child = spawn(
     nodeBinary,

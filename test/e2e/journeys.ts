@@ -1,6 +1,6 @@
 /**
- * A load of what users do, for the time in which processes come and go. Each journey uses accounts of its own, knows the answer to
- * each of its requests, and names the effects that its events must have later.
+ * A load of typical user journeys while processes stop and start. Each journey uses new accounts, knows the response to
+ * each request, and lists the effects that its events must have later.
  */
 import { randomUUID } from 'node:crypto';
 import { MODEL } from '@fitness/contracts/model-names.ts';
@@ -8,7 +8,7 @@ import { sleep } from '@fitness/shared/kernel/timing.ts';
 import { type Answer, eventually } from '@fitness/shared/testing/harness.ts';
 import { PASSWORD, PNG, sevenDigits } from './support.ts';
 
-/** What is there once, by an event, when all events have been handled. */
+/** An effect that an event must have exactly once after all events are handled. */
 interface Effect {
   name: string;
   count(): Promise<number>;
@@ -17,12 +17,12 @@ interface Effect {
 interface LoadResult {
   journeys: number;
   requests: number;
-  /** Wrong answers, and requests without one. */
+  /** Wrong responses, and requests without a response. */
   failures: string[];
-  /** Journeys that ended at a request whose outcome no client can know; only where interruptions are allowed. */
+  /** Journeys that ended at a request with an unknown outcome. Only if interruptions are allowed. */
   interrupted: string[];
   effects: number;
-  /** Effects that are missing, or are there twice. */
+  /** Effects that are missing or duplicated. */
   wrongEffects: string[];
 }
 
@@ -32,8 +32,8 @@ interface LoadOptions {
   administrator: string;
   workers: number;
   /**
-   * Processes are killed, so that a request under way may stay without an answer: one that may be repeated (a read, or with an
-   * idempotency key) is repeated, and at any other the journey ends. Without it each such request is a failure.
+   * Processes are killed, so pending requests may get no response. A repeatable request (a read, or one with an
+   * idempotency key) is repeated; any other ends its journey. Without this option, each such request is a failure.
    */
   allowsInterruptions?: boolean;
 }
@@ -41,7 +41,7 @@ interface LoadOptions {
 interface Sent {
   token?: string;
   body?: unknown;
-  /** Sends an idempotency key, with which the request may be repeated. */
+  /** Sends an idempotency key, so the request may be repeated. */
   keyed?: boolean;
 }
 
@@ -51,7 +51,7 @@ type Send = (method: string, path: string, expected: number, sent?: Sent) => Pro
 class Interrupted extends Error {}
 class Failed extends Error {}
 
-/** An answer of a gateway or a balancer whose service has gone away. */
+/** Response of a gateway or balancer whose service has gone away. */
 const GONE = new Set([502, 503, 504]);
 const ATTEMPTS = 20;
 const REPEAT_AFTER_MS = 250;
@@ -88,10 +88,10 @@ const rowsOf = async ({ send }: Context, path: string, { token }: Pick<Person, '
 
 const deposit = async (context: Context, { token }: Person, amount: number): Promise<void> => {
   const { send, sandbox } = context;
-  const asked = await send('POST', '/payments/deposit', 201, { token, body: { amount }, keyed: true });
+  const opened = await send('POST', '/payments/deposit', 201, { token, body: { amount }, keyed: true });
   const { location } = await sandbox(
     'POST',
-    `/zibal/${new URL(asked.payment_url).pathname.split('/').at(-1)}/pay`,
+    `/zibal/${new URL(opened.payment_url).pathname.split('/').at(-1)}/pay`,
   );
   const { pathname, search } = new URL(location);
   await send('GET', `${pathname.replace('/api/v1', '')}${search}`, 200);
@@ -194,7 +194,7 @@ const bodyOf = ({ body, token, keyed }: Sent, key: string): RequestInit => ({
   ...(body === undefined ? {} : { body: body instanceof FormData ? body : JSON.stringify(body) }),
 });
 
-/** Status 0: there is no answer. */
+/** Sends a request. Status 0 means that there is no response. */
 const request = async (url: string, init: RequestInit): Promise<{ status: number; text: string }> => {
   try {
     const response = await fetch(url, init);
@@ -234,25 +234,25 @@ const createSandbox =
     return { location: response.headers.get('location') };
   };
 
-/** What is wrong with `effects` after `withinMs`. */
+/** Effects that are still wrong after `withinMs`. */
 const wrongOf = async (effects: readonly Effect[], withinMs: number): Promise<string[]> => {
   const giveUpAt = performance.now() + withinMs;
   const wrong: string[] = [];
   for (const { name, count } of effects) {
-    let found: number | string = 0;
+    let outcome: number | string = 0;
     const isOnce = async (): Promise<boolean> => {
-      found = await count().catch((error: Error) => error.message);
-      return found === 1;
+      outcome = await count().catch((error: Error) => error.message);
+      return outcome === 1;
     };
     const timeoutMs = Math.max(0, giveUpAt - performance.now());
     const isRight = await eventually(isOnce, { timeoutMs, intervalMs: 100 }).catch(() => false);
-    if (!isRight) wrong.push(`${name}: ${found}`);
+    if (!isRight) wrong.push(`${name}: ${outcome}`);
   }
   return wrong;
 };
 
 export interface Load {
-  /** Ends the load, and waits until all effects are there; the result has those that are not after `withinMs`. */
+  /** Ends the load and waits until all effects exist. The result lists those that do not after `withinMs`. */
   finish(withinMs?: number): Promise<LoadResult>;
   readonly result: LoadResult;
 }

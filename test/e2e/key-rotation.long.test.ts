@@ -1,4 +1,4 @@
-/** The keys of all processes are replaced at once while clients use the product; the usual test has two processes. */
+/** The keys of all processes are replaced at once while clients use the product. The regular test has two processes. */
 import { dirname } from 'node:path';
 import { PROCESSES } from '@fitness/shared/kernel/process-name.ts';
 import { sleep } from '@fitness/shared/kernel/timing.ts';
@@ -6,11 +6,11 @@ import { beginRotation, finishRotation, switchKey } from '@fitness/shared/proces
 import { expect, test } from '@jest/globals';
 import { api, baseUrl, register, type SendOptions, stack } from './support.ts';
 
-/** Longer than contexts live, and than public keys are kept. */
+/** Longer than the lifetime of contexts and of cached public keys. */
 const BETWEEN_STEPS_MS = 13_000;
 const WORKERS = 6;
 
-/** The calls that were refused by a process, by its name. */
+/** Number of calls that were refused, by process. */
 const refusals = async (): Promise<Record<string, number>> => {
   const counted = await Promise.all(
     PROCESSES.map(async (process) => {
@@ -27,7 +27,7 @@ const refusals = async (): Promise<Record<string, number>> => {
   return Object.fromEntries(counted);
 };
 
-test('no request fails, and no process refuses another', async () => {
+test('no request fails and no process refuses another during a rotation of all keys', async () => {
   const { token } = await register();
   const requests: [path: string, options: SendOptions][] = [
     ['/auth/me', { token }],

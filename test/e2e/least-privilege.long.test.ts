@@ -1,6 +1,6 @@
 /**
- * The whole product with a user for each process at MongoDB, Redis and RabbitMQ, on servers of its own that refuse everybody
- * else: it works, and no process reaches what belongs to another.
+ * The whole product with one user per process at MongoDB, Redis and RabbitMQ, on separate servers that refuse everybody
+ * else. The product works, and no process reaches data of another.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -50,7 +50,7 @@ let product: Product;
 let leave: (() => void) | undefined;
 
 const start = async (): Promise<Product> => {
-  // In memory where there is some: the stand-in of MongoDB waits for the disk at every commit.
+  // A directory in memory is preferred: the MongoDB stand-in waits for the disk on every commit.
   const memory = '/dev/shm';
   directory = mkdtempSync(join(existsSync(memory) ? memory : tmpdir(), 'least-privilege-'));
   const { PATH, HOME, NODE_COMPILE_CACHE, DATA_DIRECTORY } = process.env;
@@ -116,11 +116,11 @@ const runCommand = async (user: string, script: string, args: string[], environm
   return { code, output };
 };
 
-/** Also of a process that goes on without Redis. */
+/** Also matches a process that continues without Redis. */
 const REFUSED =
   /ACCESS_REFUSED|access_refused|NOPERM|ACL failure|not authorized|requires authentication|computed without a lock/i;
 
-/** The lines of all logs that tell of a refusal. */
+/** Log lines that report a refusal. */
 const refusals = (): string[] =>
   readdirSync(product.logDirectory)
     .filter((name) => name.endsWith('.log'))
@@ -132,17 +132,17 @@ const refusals = (): string[] =>
     );
 
 describe('the product', () => {
-  test('sends codes, books money and passes events on, and no server refuses anything', async () => {
+  test('the product sends codes, books money and delivers events, and no server refuses anything', async () => {
     const account = await register();
     await deposit(account.token, 50_000);
     const types = async (token: string): Promise<string[]> =>
       (await api('GET', '/notifications', { token })).body.data.map(({ type }: { type: string }) => type);
-    // wallet → identity.
+    // This event goes from wallet to identity.
     await eventually(async () => (await types(account.token)).includes('deposit_credited'));
-    // content → wallet by gRPC, and its event → identity, in the demo data.
+    // In the demo data, content calls wallet by gRPC, and its event goes to identity.
     const trainer = await tokenOf('trainer', 'demo-password-1');
     await eventually(async () => (await types(trainer)).includes('training_service_sold'));
-    // store-billing → wallet: the payment is booked by the event of the redemption.
+    // This event goes from store-billing to wallet, which books the payment.
     const purchaseToken = `least-privilege-${process.hrtime.bigint()}`;
     const sku = 'premium_plus';
     await sandbox('PUT', `/store/purchases/${purchaseToken}`, { product_id: sku, state: 'purchased' });
@@ -153,7 +153,7 @@ describe('the product', () => {
       const payments = await api('GET', '/payments?type=store_purchase', { token });
       return payments.body.data.length === 1;
     });
-    // The command sms.send and its reply.
+    // This tests the command sms.send and its reply.
     const leaving = await register();
     expectStatus(await arm(leaving), 200);
     expect(await newestCode(leaving.phone)).toMatch(/^\d+$/);
@@ -162,7 +162,7 @@ describe('the product', () => {
     expect(refusals()).toEqual([]);
   });
 
-  test('counts its limits in Redis, where MongoDB would count them if Redis refused', async () => {
+  test('the limits are counted in Redis, and not in MongoDB as they would be if Redis refused', async () => {
     const connection = await connectMongo({
       uri: credential('identity', 'MONGODB_URI'),
       database: 'fitness_identity',
@@ -173,7 +173,7 @@ describe('the product', () => {
     expect(windows.map(({ _id }) => String(_id)).filter((id) => id.includes(':login:'))).toEqual([]);
   });
 
-  test('compares idempotency keys over services, which it does in Redis', async () => {
+  test('idempotency keys are compared across services, in Redis', async () => {
     const { token } = await register();
     const headers = { 'idempotency-key': `shared-${process.hrtime.bigint()}` };
     const first = await api('POST', '/payments/deposit', { token, headers, body: { amount: 20_000 } });
@@ -182,7 +182,7 @@ describe('the product', () => {
     expect([second.status, Object.keys(second.body.errors)]).toEqual([422, ['idempotency_key']]);
   });
 
-  test('reaches all its servers', async () => {
+  test('every service reaches all its servers', async () => {
     const { parts } = connectStack(product.file).describe();
     for (const service of SERVICES) {
       const answer = await fetch(`${parts[service]?.url}/health/ready`);
@@ -193,8 +193,8 @@ describe('the product', () => {
   });
 });
 
-describe("the operator's commands", () => {
-  test('list and return the dead letters of every service', async () => {
+describe('operator commands', () => {
+  test('an operator lists, replays and purges the dead letters of every service', async () => {
     const cli = 'packages/shared/src/runtime/dead-letter-cli.ts';
     for (const service of SERVICES) {
       expect(await runCommand('operator', cli, ['list', service])).toEqual({
@@ -209,7 +209,7 @@ describe("the operator's commands", () => {
       topology: 'provisioned',
     });
     closing.push(() => broker.close());
-    // Not an event: it is dead-lettered at once.
+    // This is not an event, so it is dead-lettered immediately.
     const queue = consumerQueue(NAMESPACE, 'gyms', 'gyms.gym.deleted');
     const sent = await broker.publish(serviceExchange(NAMESPACE, 'gyms'), queue, Buffer.from('no event'));
     expect(sent).toEqual({ routed: true });
@@ -225,27 +225,27 @@ describe("the operator's commands", () => {
     );
   });
 
-  test('check the audit logs, which contain what the commands above have done', async () => {
+  test('an operator checks the audit logs, which contain the actions of the commands above', async () => {
     const check = await runCommand('operator', 'packages/shared/src/audit/audit-cli.ts', []);
     expect(check.output).toMatch(/^gyms: 2 entries, .*: intact, head /m);
     expect(check.output.match(/: intact, head /g)).toHaveLength(SERVICES.length);
     expect(check.code).toBe(0);
   });
 
-  test('see whether an event waits in any service', async () => {
+  test('an operator sees whether an event is waiting in any service', async () => {
     const settled = await runCommand('operator', 'packages/shared/src/runtime/settled-events-cli.ts', []);
     expect(settled.output).toContain('No event waits.');
     expect(settled.code).toBe(0);
   });
 
-  test('audit the ledger', async () => {
+  test('an operator audits the ledger', async () => {
     const environment = { MONGODB_DATABASE: 'fitness_wallet' };
     const audit = await runCommand('operator', 'services/wallet/src/audit-cli.ts', [], environment);
     expect(audit.output).toContain('everything adds up');
     expect(audit.code).toBe(0);
   });
 
-  test('rebuild with the user of the service', async () => {
+  test('a rebuild runs with the user of its service', async () => {
     const { environment } = connectStack(product.file).part('content');
     const rebuilt = await runCommand('content', 'services/content/src/rebuild-cli.ts', [], environment);
     expect(rebuilt.output).toMatch(/^Rebuilt \d+ profiles?/m);
@@ -253,7 +253,7 @@ describe("the operator's commands", () => {
   });
 });
 
-/** The message of the refusal; undefined when it was allowed. */
+/** The message of a refusal; undefined if the action was allowed. */
 const refusalOf = async (work: () => Promise<unknown>): Promise<string | undefined> => {
   try {
     await work();
@@ -263,14 +263,14 @@ const refusalOf = async (work: () => Promise<unknown>): Promise<string | undefin
   }
 };
 
-describe.each([...SERVICES, 'gateway'])('Redis refuses %s', (user) => {
+describe.each([...SERVICES, 'gateway'])('permissions of %s at Redis', (user) => {
   let redis: Redis;
   beforeAll(async () => {
     redis = await connectRedis({ url: credential(user, 'REDIS_URL') });
     closing.push(async () => redis.disconnect());
   });
 
-  test('every key of another process', async () => {
+  test('Redis refuses every key of another process', async () => {
     const allowed: string[] = [];
     for (const other of [...SERVICES, 'gateway']) {
       const key = `${NAMESPACE}:${other}:limit:test`;
@@ -286,21 +286,21 @@ describe.each([...SERVICES, 'gateway'])('Redis refuses %s', (user) => {
   });
 
   test.each<[string, string[]]>([
-    ['a key that its script does not name', ['eval', "return redis.call('get', ARGV[1])", '0', 'other']],
+    ['a script that reads an undeclared key', ['eval', "return redis.call('get', ARGV[1])", '0', 'other']],
     ['a script that deletes everything', ['eval', "return redis.call('flushall')", '0']],
-    ['to list keys', ['keys', '*']],
-    ['to delete everything', ['flushall']],
-    ['to change users', ['acl', 'setuser', 'wallet', 'nopass']],
-    ['to change the configuration', ['config', 'set', 'dir', '/tmp']],
-    ['to watch others', ['monitor']],
-  ])('%s', async (_what, [command = '', ...args]) => {
+    ['listing keys', ['keys', '*']],
+    ['deleting everything', ['flushall']],
+    ['changing users', ['acl', 'setuser', 'wallet', 'nopass']],
+    ['changing the configuration', ['config', 'set', 'dir', '/tmp']],
+    ['monitoring other clients', ['monitor']],
+  ])('Redis refuses %s', async (_what, [command = '', ...args]) => {
     expect(await refusalOf(() => redis.call(command, ...args))).toMatch(
       /NOPERM|ACL failure|can't (?:run|access)/i,
     );
   });
 });
 
-test('Redis answers nothing but PING without a password', async () => {
+test('Redis answers only PING without a password', async () => {
   const { port } = new URL(credential('gateway', 'REDIS_URL'));
   const socket = connect(Number(port), '127.0.0.1');
   closing.push(async () => socket.destroy());
@@ -313,7 +313,7 @@ test('Redis answers nothing but PING without a password', async () => {
   expect(answers).toMatch(/^\+PONG\r\n-NOPERM/);
 });
 
-/** 403, or undefined when it was allowed. A refusal closes the channel. */
+/** 403, or undefined if the action was allowed. A refusal closes the channel. */
 const codeOf = (broker: Broker, use: Parameters<Broker['withChannel']>[0]): Promise<number | undefined> =>
   broker.withChannel(async (channel) => {
     const closed = new Promise<number>((resolve) => {
@@ -333,7 +333,7 @@ const publish = (exchange: string, key: string) => async (channel: Channel) => {
   await channel.waitForConfirms();
 };
 
-describe.each([...SERVICES, 'operator'])('RabbitMQ refuses %s', (user) => {
+describe.each([...SERVICES, 'operator'])('permissions of %s at RabbitMQ', (user) => {
   let broker: Broker;
   let definitions: ReturnType<typeof rabbitmqDefinitions>;
   const isOwn = (name: string): boolean => name.startsWith(`${NAMESPACE}.${user}.`);
@@ -360,7 +360,7 @@ describe.each([...SERVICES, 'operator'])('RabbitMQ refuses %s', (user) => {
     return allowed.sort();
   };
 
-  test('to read the queues of others', async () => {
+  test("RabbitMQ refuses to let a user read other services' queues", async () => {
     const readable = definitions.queues
       .map(({ name }) => name)
       .filter((name) => (user === 'operator' ? name.endsWith('.dead') : isOwn(name) || isCommands(name)));
@@ -371,7 +371,7 @@ describe.each([...SERVICES, 'operator'])('RabbitMQ refuses %s', (user) => {
     expect(await allowedQueues(use)).toEqual(readable.sort());
   });
 
-  test('to delete, declare or bind a queue that others use', async () => {
+  test('RabbitMQ refuses to delete, declare or bind a queue that others use', async () => {
     expect(await allowedQueues((channel, queue) => channel.deleteQueue(queue, { ifEmpty: true }))).toEqual(
       [],
     );
@@ -384,7 +384,7 @@ describe.each([...SERVICES, 'operator'])('RabbitMQ refuses %s', (user) => {
     expect(await codeOf(broker, remove)).toBe(403);
   });
 
-  test('to publish by an exchange of another, and by the one that leads to every queue', async () => {
+  test("RabbitMQ refuses to publish to another service's exchange or directly to a queue", async () => {
     for (const { name } of definitions.exchanges.filter(({ type }) => type === 'direct')) {
       const isAllowed =
         user === 'operator' ? !name.endsWith('.commands') : name === `fitness.${user}` || isCommands(name);
@@ -398,7 +398,7 @@ describe.each([...SERVICES, 'operator'])('RabbitMQ refuses %s', (user) => {
       expect([name, await codeOf(broker, publish('', name))]).toEqual([name, 403]);
   });
 
-  test('to publish the events of another', async () => {
+  test("RabbitMQ refuses to publish another service's events", async () => {
     for (const service of SERVICES) {
       const type = `${service.replaceAll('-', '_')}.nothing.happened`;
       const code = await codeOf(broker, publish('fitness.events', type));
@@ -407,7 +407,7 @@ describe.each([...SERVICES, 'operator'])('RabbitMQ refuses %s', (user) => {
   });
 });
 
-test.each(['guest:guest@', ''])('RabbitMQ refuses the user that everybody knows: "%s"', async (user) => {
+test.each(['guest:guest@', ''])('RabbitMQ refuses the well-known user "%s"', async (user) => {
   const url = credential('gyms', 'AMQP_URL').replace(/\/\/.*@/, `//${user}`);
   const refusal = await refusalOf(() =>
     connectBroker({ url, namespace: NAMESPACE, log, startTimeoutMs: 2_000, topology: 'provisioned' }),
@@ -416,15 +416,15 @@ test.each(['guest:guest@', ''])('RabbitMQ refuses the user that everybody knows:
 });
 
 /**
- * The stand-in for MongoDB takes a privilege on one collection for one on its database. What the operator may do there is
- * checked on MongoDB; on every server the roles are compared with the list of test/architecture/provisioning.test.ts.
+ * The MongoDB stand-in treats a privilege on one collection as one on its database. The operator's privileges are therefore
+ * checked only on MongoDB. For every server, test/architecture/provisioning.test.ts compares the roles with a list.
  */
 const knowsCollections = async (connection: Connection): Promise<boolean> => {
   const build = await connection.getClient().db('admin').command({ buildInfo: 1 });
   return build.secantusVersion === undefined;
 };
 
-describe.each([...SERVICES, 'operator'])('MongoDB refuses %s', (user) => {
+describe.each([...SERVICES, 'operator'])('permissions of %s at MongoDB', (user) => {
   let connection: Connection;
   beforeAll(async () => {
     connection = await connectMongo({ uri: credential(user, 'MONGODB_URI'), database: 'admin' });
@@ -446,7 +446,7 @@ describe.each([...SERVICES, 'operator'])('MongoDB refuses %s', (user) => {
   const own = `fitness_${user.replaceAll('-', '_')}`;
   const ownSeals = [`${own}_audit_seals`, ...(user === 'wallet' ? ['fitness_wallet_seals'] : [])];
 
-  test('to read the databases of others', async () => {
+  test("MongoDB refuses to let a user read other services' databases", async () => {
     const isOfOperator = (await knowsCollections(connection))
       ? (name: string) => name.endsWith('_seals')
       : () => true;
@@ -454,7 +454,7 @@ describe.each([...SERVICES, 'operator'])('MongoDB refuses %s', (user) => {
     expect(await allowedIn((db) => collection(db).findOne())).toEqual(readable);
   });
 
-  test('to write to the databases of others, and to change seals', async () => {
+  test("MongoDB refuses to let a user write to other services' databases or change seals", async () => {
     const ofServices = databases.filter((name) => !name.endsWith('_seals'));
     const ofOperator = (await knowsCollections(connection)) ? [] : ofServices;
     const isOperator = user === 'operator';
@@ -466,7 +466,7 @@ describe.each([...SERVICES, 'operator'])('MongoDB refuses %s', (user) => {
     expect(await allowedIn(deleting)).toEqual(isOperator ? [] : [own]);
   });
 
-  test('to create users', async () => {
+  test('MongoDB refuses to let a user create users', async () => {
     const command = { createUser: 'intruder', pwd: 'x', roles: [{ role: 'root', db: 'admin' }] };
     expect(await refusalOf(() => connection.getClient().db('admin').command(command))).toMatch(
       /not authorized/i,
@@ -482,7 +482,7 @@ describe.each([...SERVICES, 'operator'])('MongoDB refuses %s', (user) => {
   });
 });
 
-test('MongoDB lets the operator change nothing in the audit logs', async () => {
+test('MongoDB does not let the operator change audit logs', async () => {
   const connection = await connectMongo({ uri: credential('operator', 'MONGODB_URI'), database: 'admin' });
   closing.push(() => connection.close());
   for (const name of SERVICES) {
@@ -500,7 +500,7 @@ test('MongoDB lets the operator change nothing in the audit logs', async () => {
   }
 });
 
-test('MongoDB lets a service end its own transactions, as it does with those of its dead processes', async () => {
+test('MongoDB lets a service end its own transactions, for example those of killed processes', async () => {
   const open = () => connectMongo({ uri: credential('gyms', 'MONGODB_URI'), database: 'fitness_gyms' });
   const [dead, living] = [await open(), await open()];
   closing.push(
@@ -518,7 +518,7 @@ test('MongoDB lets a service end its own transactions, as it does with those of 
   await session.endSession();
 });
 
-test('MongoDB refuses who has no user', async () => {
+test('MongoDB refuses a client without a user', async () => {
   const uri = credential('gyms', 'MONGODB_URI')
     .replace(/\/\/.*@/, '//')
     .replace(/[?&]authSource=\w+/, '');

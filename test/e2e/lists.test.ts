@@ -1,4 +1,4 @@
-/** Every list of the product, also those of operators. */
+/** Every list of the product, including those for operators. */
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { administratorToken, api, expectStatus } from './support.ts';
 
@@ -24,15 +24,15 @@ const fieldsOf = async (path: string): Promise<[number, string[]]> => {
   return [status, Object.keys(body.errors ?? {})];
 };
 
-test('there are at least twelve of them, none with a parameter in its path but the user', () => {
+test('the product has at least twelve lists, with no path parameter except the user', () => {
   expect(lists.length).toBeGreaterThanOrEqual(12);
   expect(lists.filter((path) => path.includes('{'))).toEqual([]);
 });
 
-describe('each of them', () => {
+describe('requests to each list', () => {
   const encoded = (key: unknown): string => Buffer.from(JSON.stringify(key)).toString('base64url');
 
-  test('refuses an invented cursor under its name', async () => {
+  test('a list rejects an invented cursor with an error for its name', async () => {
     const cursors = [[-1], [0], [1], [5, 5], [1.5], [1e308], [], {}, null, 7].map(encoded);
     for (const path of lists) {
       for (const cursor of [...cursors, 'x', '=', '%00', 'W10=']) {
@@ -46,14 +46,14 @@ describe('each of them', () => {
     }
   });
 
-  test('continues by its own cursor, and refuses it changed, cut, and at every other list', async () => {
-    const found = [];
+  test('a list accepts its own cursor, and rejects it if it is changed, cut or from another list', async () => {
+    const cursors = [];
     for (const path of lists) {
       const { meta } = expectStatus(await api('GET', `${path}?per_page=1`, { token }), 200).body;
-      if (meta.next_cursor !== null) found.push({ path, cursor: meta.next_cursor as string });
+      if (meta.next_cursor !== null) cursors.push({ path, cursor: meta.next_cursor as string });
     }
-    expect(found.length).toBeGreaterThan(4);
-    for (const { path, cursor } of found) {
+    expect(cursors.length).toBeGreaterThan(4);
+    for (const { path, cursor } of cursors) {
       expect([path, (await fieldsOf(`${path}?cursor=${cursor}`))[0]]).toEqual([path, 200]);
       const swapped = `${cursor.slice(0, -2)}${cursor.at(-1)}${cursor.at(-2)}`;
       for (const wrong of [cursor.slice(0, -1), `${cursor}A`, ...(swapped === cursor ? [] : [swapped])]) {
@@ -70,7 +70,7 @@ describe('each of them', () => {
     }
   });
 
-  test('has page numbers for its first 10,000 rows, also where it is shorter', async () => {
+  test('a list has page numbers for its first 10,000 rows, even if it is shorter', async () => {
     for (const path of lists) {
       for (const [query, status] of [
         ['page=334', 200],
@@ -88,7 +88,7 @@ describe('each of them', () => {
   });
 });
 
-test('a list is compressed through the gateway as the client accepts it', async () => {
+test('the gateway compresses a list as the client accepts it', async () => {
   const answers = await Promise.all(
     ['identity', 'gzip', 'br'].map((coding) =>
       api('GET', '/cities', { headers: { 'accept-encoding': coding } }),
@@ -98,7 +98,7 @@ test('a list is compressed through the gateway as the client accepts it', async 
   expect(plain?.text.length).toBeGreaterThan(1_024);
   expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
   expect(answers.map(({ headers }) => headers.get('content-encoding'))).toEqual([null, 'gzip', 'br']);
-  // fetch decompresses them.
+  // fetch decompresses the responses.
   for (const { text, headers } of others) {
     expect(text).toBe(plain?.text);
     expect(Number(headers.get('content-length'))).toBeLessThan((plain?.text.length ?? 0) / 2);

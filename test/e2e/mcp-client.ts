@@ -1,4 +1,4 @@
-/** An MCP client with the official SDK; its user has a browser without scripts. */
+/** An MCP client with the official SDK, whose user has a browser without scripts. */
 
 import type { Credentials } from '@fitness/contracts/testing/oauth-client.ts';
 import { type OAuthClientProvider, UnauthorizedError } from '@modelcontextprotocol/sdk/client/auth.js';
@@ -15,7 +15,7 @@ export class MemoryProvider implements OAuthClientProvider {
   readonly redirectUrl = REDIRECT_URI;
   readonly clientMetadata = { client_name: 'SDK client', redirect_uris: [REDIRECT_URI] };
   client: OAuthClientInformationMixed | undefined;
-  kept: OAuthTokens | undefined;
+  savedTokens: OAuthTokens | undefined;
   verifier = '';
   /** The URL to open in the browser. */
   authorizationUrl: URL | undefined;
@@ -27,10 +27,10 @@ export class MemoryProvider implements OAuthClientProvider {
     this.client = client;
   }
   tokens() {
-    return this.kept;
+    return this.savedTokens;
   }
   saveTokens(tokens: OAuthTokens) {
-    this.kept = tokens;
+    this.savedTokens = tokens;
   }
   redirectToAuthorization(url: URL) {
     this.authorizationUrl = url;
@@ -42,12 +42,12 @@ export class MemoryProvider implements OAuthClientProvider {
     return this.verifier;
   }
   invalidateCredentials(what: 'all' | 'client' | 'tokens' | 'verifier' | 'discovery') {
-    if (what === 'all' || what === 'tokens') this.kept = undefined;
+    if (what === 'all' || what === 'tokens') this.savedTokens = undefined;
     if (what === 'all' || what === 'client') this.client = undefined;
   }
 }
 
-/** Asks for tokens that are valid at every path of the origin, not at `/mcp` only. */
+/** Requests tokens that are valid for every path of the origin, not only for `/mcp`. */
 export class OriginProvider extends MemoryProvider {
   async validateResourceURL(): Promise<URL> {
     return new URL(baseUrl());
@@ -72,7 +72,7 @@ interface Connected {
   transport: StreamableHTTPClientTransport;
 }
 
-/** All steps from the address to a session: the 401, discovery, registration, consent, token. */
+/** Performs all steps from an address to a session: the 401, discovery, registration, consent, token. */
 export const connectMcp = async (
   person: Credentials,
   provider = new MemoryProvider(),

@@ -1,4 +1,4 @@
-/** `/mcp` by the client of the SDK, with OAuth, on the whole product. */
+/** `/mcp` on the whole product, with the SDK's client and OAuth. */
 import { createOauthClient } from '@fitness/contracts/testing/oauth-client.ts';
 import { describe, expect, test } from '@jest/globals';
 import { callTool, codeOf, connectMcp, MemoryProvider, mcpUrl, OriginProvider } from './mcp-client.ts';
@@ -21,14 +21,14 @@ import {
 
 const credentials = ({ username }: Account) => ({ login: username, password: PASSWORD });
 
-/** The error of the SDK's client when its token is refused and cannot be refreshed. */
-const refused = async ({ kept }: Pick<MemoryProvider, 'kept'>): Promise<Response> =>
+/** Sends a request with the stored token, whatever its state. */
+const refused = async ({ savedTokens }: Pick<MemoryProvider, 'savedTokens'>): Promise<Response> =>
   fetch(mcpUrl(), {
     method: 'POST',
     headers: {
       accept: 'application/json, text/event-stream',
       'content-type': 'application/json',
-      authorization: `Bearer ${kept?.access_token}`,
+      authorization: `Bearer ${savedTokens?.access_token}`,
     },
     body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' }),
   });
@@ -37,7 +37,7 @@ test('a client needs only the address: discovery, registration, consent, token, 
   const account = await register();
   await deposit(account.token, 50_000);
   const { client, provider } = await connectMcp(credentials(account));
-  expect(provider.kept).toMatchObject({
+  expect(provider.savedTokens).toMatchObject({
     token_type: 'Bearer',
     scope: 'users.view_limited posts.view payments.view_own',
   });
@@ -67,7 +67,7 @@ test('a client needs only the address: discovery, registration, consent, token, 
   await client.close();
 });
 
-test('every read tool returns what the API returns', async () => {
+test('every read tool returns the same as the API', async () => {
   const account = await register();
   const { token } = account;
   const gym = expectStatus(
@@ -92,7 +92,7 @@ test('every read tool returns what the API returns', async () => {
     201,
   ).body.data;
   const { client, provider } = await connectMcp(credentials(account), new OriginProvider());
-  const ofClient = { token: provider.kept?.access_token };
+  const ofClient = { token: provider.savedTokens?.access_token };
   const same = async (name: string, args: Record<string, unknown>, path: string) => {
     const { body } = expectStatus(await api('GET', path, ofClient), 200);
     expect([name, (await callTool(client, name, args)).structuredContent]).toEqual([name, body]);
@@ -117,30 +117,32 @@ test('every read tool returns what the API returns', async () => {
   await client.close();
 });
 
-test('an expired access token is refreshed by the SDK, with a refresh token used once', async () => {
+test('the SDK refreshes an expired access token and uses each refresh token once', async () => {
   const account = await register();
   const { client, provider } = await connectMcp(credentials(account), new OriginProvider());
-  const before = { ...provider.kept };
-  // As after an hour: the token is invalid, which the client learns by the 401.
+  const before = { ...provider.savedTokens };
+  // Simulates an expiry: the token is invalid, and the client gets a 401.
   await api('POST', '/auth/logout', { token: before.access_token });
   expect((await refused(provider)).status).toBe(401);
   await client.listTools();
-  expect(provider.kept?.access_token).not.toBe(before.access_token);
-  expect(provider.kept?.refresh_token).not.toBe(before.refresh_token);
+  expect(provider.savedTokens?.access_token).not.toBe(before.access_token);
+  expect(provider.savedTokens?.refresh_token).not.toBe(before.refresh_token);
   await client.close();
 });
 
-describe('a token that names its resource', () => {
-  test('is refused by the API when it is for /mcp, also after it was refreshed', async () => {
+describe('tokens with a resource', () => {
+  test('the API rejects a token for /mcp, even after a refresh', async () => {
     const account = await register();
     const { client, provider } = await connectMcp(credentials(account));
     const { client_id: clientId } = provider.client ?? { client_id: '' };
     const refreshed = await createOauthClient(baseUrl()).refresh(
       clientId,
-      provider.kept?.refresh_token ?? '',
+      provider.savedTokens?.refresh_token ?? '',
     );
-    for (const token of [provider.kept?.access_token, refreshed.body.access_token]) {
-      expect((await refused({ kept: { access_token: token, token_type: 'Bearer' } })).status).toBe(200);
+    for (const token of [provider.savedTokens?.access_token, refreshed.body.access_token]) {
+      expect((await refused({ savedTokens: { access_token: token, token_type: 'Bearer' } })).status).toBe(
+        200,
+      );
       for (const path of ['/auth/me', '/gyms']) {
         const answer = await api('GET', path, { token });
         expect([answer.status, answer.body]).toEqual([401, { message: 'Sign in to continue.' }]);
@@ -152,18 +154,18 @@ describe('a token that names its resource', () => {
     await client.close();
   });
 
-  test('is refused by /mcp when it is for the API', async () => {
+  test('/mcp rejects a token for the API', async () => {
     const account = await register();
     const resource = `${baseUrl()}/api/v1`;
     const { accessToken } = await createOauthClient(baseUrl()).connect(credentials(account), { resource });
     expectStatus(await api('GET', '/auth/me', { token: accessToken }), 200);
-    const answer = await refused({ kept: { access_token: accessToken, token_type: 'Bearer' } });
+    const answer = await refused({ savedTokens: { access_token: accessToken, token_type: 'Bearer' } });
     expect(answer.status).toBe(401);
     expect(answer.headers.get('www-authenticate')).toMatch(/^Bearer error="invalid_token"/);
   });
 });
 
-test('a tool beyond the scopes leads the SDK to ask the user for more, besides what it has', async () => {
+test('a tool beyond the scopes leads the SDK to request more scopes and keep the existing ones', async () => {
   const account = await register();
   const provider = new MemoryProvider();
   const first = await createOauthClient(baseUrl()).connect(credentials(account), {
@@ -171,8 +173,8 @@ test('a tool beyond the scopes leads the SDK to ask the user for more, besides w
     resource: mcpUrl().href,
   });
   provider.client = { client_id: first.clientId };
-  // Without a refresh token: the SDK would use it, and get the same scopes again.
-  provider.kept = { access_token: first.accessToken, token_type: 'Bearer' };
+  // Without a refresh token, because the SDK would use it and get the same scopes again.
+  provider.savedTokens = { access_token: first.accessToken, token_type: 'Bearer' };
   const { client, transport } = await connectMcp(credentials(account), provider);
   await expect(callTool(client, 'get_balance')).rejects.toThrow(/Unauthorized/);
   const url = provider.authorizationUrl ?? new URL('x:y');
@@ -182,12 +184,12 @@ test('a tool beyond the scopes leads the SDK to ask the user for more, besides w
   await client.close();
 });
 
-describe('a session ends at once', () => {
-  test('when the deletion of the account is scheduled, and no new one can start', async () => {
+describe('the end of a session', () => {
+  test('a scheduled deletion ends the session, and no new one can start', async () => {
     const account = await register();
     const { client, provider } = await connectMcp(credentials(account));
     await client.listTools();
-    const before = { kept: provider.kept };
+    const before = { savedTokens: provider.savedTokens };
     await scheduleDeletion(account);
     const response = await refused(before);
     expect(response.status).toBe(401);
@@ -198,10 +200,10 @@ describe('a session ends at once', () => {
     expect(provider.authorizationUrl).toBeDefined();
     const refreshed = await createOauthClient(baseUrl()).refresh(
       provider.client?.client_id ?? '',
-      before.kept?.refresh_token ?? '',
+      before.savedTokens?.refresh_token ?? '',
     );
     expect([refreshed.status, refreshed.body.error]).toEqual([400, 'invalid_grant']);
-    // The user can sign in to cancel; apps have no access until then.
+    // The user can sign in to cancel, but apps have no access until then.
     await expect(connectMcp(credentials(account), provider)).rejects.toThrow();
     const token = await tokenOf(account.username);
     expectStatus(await api('DELETE', '/auth/delete-account', { token }), 200);
@@ -211,7 +213,7 @@ describe('a session ends at once', () => {
     await Promise.all([client.close(), again.client.close()]);
   });
 
-  test('for each of twenty requests that start after the 202', async () => {
+  test('twenty requests that start after a scheduled deletion are all refused', async () => {
     const account = await register();
     const { client, provider } = await connectMcp(credentials(account));
     expectStatus(await arm(account), 200);
@@ -221,7 +223,7 @@ describe('a session ends at once', () => {
     await client.close();
   });
 
-  test('when the password changes', async () => {
+  test('a password change ends the session', async () => {
     const account = await register();
     const { client, provider } = await connectMcp(credentials(account));
     const body = { current_password: PASSWORD, password: 'a new password of mine' };
@@ -230,11 +232,11 @@ describe('a session ends at once', () => {
     await client.close();
   });
 
-  test('when the client revokes its token', async () => {
+  test('a revocation by the client ends the session', async () => {
     const account = await register();
     const { client, provider } = await connectMcp(credentials(account));
     const oauth = createOauthClient(baseUrl());
-    await oauth.revoke(provider.client?.client_id ?? '', provider.kept?.refresh_token ?? '');
+    await oauth.revoke(provider.client?.client_id ?? '', provider.savedTokens?.refresh_token ?? '');
     expect((await refused(provider)).status).toBe(401);
     await client.close();
   });
@@ -245,7 +247,7 @@ test('a personal token is accepted too, with its permissions', async () => {
   const body = { name: 'script', permissions: ['posts.view'] };
   const { token } = expectStatus(await api('POST', '/auth/tokens', { token: account.token, body }), 201).body;
   const provider = new MemoryProvider();
-  provider.kept = { access_token: token, token_type: 'Bearer' };
+  provider.savedTokens = { access_token: token, token_type: 'Bearer' };
   const { client } = await connectMcp(credentials(account), provider);
   expect((await callTool(client, 'get_profile')).structuredContent.user.id).toBe(account.id);
   expect((await callTool(client, 'get_balance')).isError).toBe(true);

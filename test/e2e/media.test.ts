@@ -20,7 +20,7 @@ const upload = async ({ token }: Account, postId: number): Promise<number> => {
   return ((await response.json()) as { data: { id: number } }).data.id;
 };
 
-/** Stores copies of a file's row directly, as an older release did without a limit. */
+/** Stores copies of a file's row directly, as an older release without a limit could. */
 const storeCopies = async (mediaId: number, count: number): Promise<void> => {
   const client = await new MongoClient(stack().describe().servers.MONGODB_URI).connect();
   try {
@@ -46,9 +46,9 @@ test('a post with 1,250 files does not hide the files of the other posts on its 
   const files = new Map<number, number[]>();
   for (const post of posts) files.set(post, [await upload(account, post), await upload(account, post)]);
   const [crowded = 0, ...others] = posts;
-  const [kept = 0, removed = 0] = files.get(crowded) ?? [];
-  await storeCopies(kept, 1_250);
-  // Content learns of the rows by the next change.
+  const [remaining = 0, removed = 0] = files.get(crowded) ?? [];
+  await storeCopies(remaining, 1_250);
+  // The next change makes content read the rows.
   expectStatus(await api('DELETE', `/media/${removed}`, { token: account.token }), 204);
   const list = `/posts?type=${encodeURIComponent('App\\Models\\User')}&item_id=${account.id}`;
   const { data } = expectStatus(await api('GET', list, { token: account.token }), 200).body;

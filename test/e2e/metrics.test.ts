@@ -1,4 +1,4 @@
-/** Each metric of the operators' guide, moved by what it is for. */
+/** Each metric in the operator guide, changed by the activity that it measures. */
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
@@ -22,7 +22,7 @@ import {
 const IBAN = 'IR062960000000100324200001';
 const SERVICES = ['identity', 'wallet', 'gyms', 'content', 'media', 'store-billing'];
 
-/** One line of a scrape: `name{labels}`, sorted and without the label of the process, and its value. */
+/** Parses a line of a scrape: `name{labels}`, sorted and without the process label, and the value. */
 const read = (line: string): [series: string, value: number] => {
   const at = line.lastIndexOf(' ');
   const [name = '', labels = ''] = line.slice(0, at).split('{');
@@ -30,7 +30,7 @@ const read = (line: string): [series: string, value: number] => {
   return [shown.length === 0 ? name : `${name}{${shown.sort().join(',')}}`, Number(line.slice(at + 1))];
 };
 
-/** Counters of replicas add up; what is stored is the same for each of them. */
+/** Whether a series is counted per replica. Others are the same for each replica. */
 const isCounted = (series: string): boolean => /_(?:total|count|sum|bucket)(?:\{|$)/.test(series);
 
 /** The series of all replicas of a process. */
@@ -51,7 +51,7 @@ const scrape = async (process: string): Promise<Map<string, number>> => {
 const seriesOf = async (process: string, series: string): Promise<number | undefined> =>
   (await scrape(process)).get(series);
 
-/** The difference that `work` makes to a series, which must be there before. */
+/** The change that `work` makes to a series, which must already exist. */
 const moved = async (process: string, series: string, work: () => Promise<unknown>): Promise<number> => {
   const before = await seriesOf(process, series);
   if (before === undefined) throw new Error(`${process} has no series ${series}`);
@@ -73,30 +73,30 @@ const withSandboxMode = async (
   }
 };
 
-test('the guide lists each metric, besides those of Node', async () => {
+test('the guide lists every metric except those of Node', async () => {
   const guide = readFileSync(new URL('../../docs/guides/operators/watch.md', import.meta.url), 'utf8');
   const rows = guide.split('## Metrics')[1]?.split('## Alerts')[0]?.split('\n') ?? [];
   const listed = rows.flatMap((row) => /^\| (`[^|]*) \|/.exec(row)?.[1]?.match(/[a-z_]+/g) ?? []);
-  const found = new Set<string>();
+  const exported = new Set<string>();
   for (const process of ['gateway', ...SERVICES]) {
     for (const series of (await scrape(process)).keys()) {
       const name = series.replace(/\{.*/, '').replace(/_(?:bucket|sum|count)$/, '');
-      if (!/^(?:process|nodejs)_/.test(name)) found.add(name);
+      if (!/^(?:process|nodejs)_/.test(name)) exported.add(name);
     }
   }
-  // Only with mutual TLS, which the end-to-end tests do not use.
-  found.add('tls_certificate_not_after_seconds');
-  expect(listed.sort()).toEqual([...found].sort());
+  // This metric exists only with mutual TLS, which the end-to-end tests do not use.
+  exported.add('tls_certificate_not_after_seconds');
+  expect(listed.sort()).toEqual([...exported].sort());
 });
 
-test('each process says its version', async () => {
+test('each process reports its version', async () => {
   for (const process of ['gateway', ...SERVICES]) {
     const series = [...(await scrape(process)).keys()];
     expect(series.filter((name) => /^build_info\{node=".*",version="1\./.test(name))).toHaveLength(1);
   }
 });
 
-test('circuit breakers, and the outcomes of events, are there with 0 before anything happens', async () => {
+test('circuit breakers and event outcomes are reported as 0 before anything happens', async () => {
   const wallet = await scrape('wallet');
   expect(wallet.get('circuit_breaker_open{target="zibal"}')).toBe(0);
   expect(wallet.get('circuit_breaker_open{target="identity"}')).toBe(0);
@@ -115,7 +115,7 @@ test('the gateway measures each route of the services', async () => {
   expect(routes.some((name) => name.includes('method="GET",route="/api/v1/gyms",status="200"'))).toBe(true);
 });
 
-test('log-ins by outcome', async () => {
+test('log-ins are counted by outcome', async () => {
   const { username } = await register();
   const ok = () => login(username);
   expect(await moved('identity', 'logins_total{outcome="ok"}', ok)).toBeGreaterThanOrEqual(1);
@@ -125,7 +125,7 @@ test('log-ins by outcome', async () => {
   expect(await moved('identity', 'logins_total{outcome="limited"}', often)).toBeGreaterThanOrEqual(1);
 });
 
-test('SMS by outcome', async () => {
+test('SMS are counted by outcome', async () => {
   const ask = async (account: Account): Promise<unknown> =>
     api('POST', '/auth/delete-account', { token: account.token, body: { current_password: PASSWORD } });
   const [first, second] = [await register(), await register()];
@@ -142,7 +142,7 @@ describe('money', () => {
   const waiting = (kind: string) => `waiting_cases{kind="${kind}"}`;
   const ageOf = (kind: string) => `waiting_oldest_case_age_seconds{kind="${kind}"}`;
 
-  test('deposits that are open, and the duration and failures of the bank', async () => {
+  test('open deposits are counted, and bank requests measured with their failures', async () => {
     const { token } = await register();
     const ask = () => api('POST', '/payments/deposit', { token, body: { amount: 50_000 } });
     expect(await moved('wallet', waiting('deposit'), ask)).toBe(1);
@@ -153,7 +153,7 @@ describe('money', () => {
     expect(await seriesOf('wallet', failed)).toBeGreaterThan(before);
   });
 
-  test('withdrawals that are not settled', async () => {
+  test('unsettled withdrawals are counted', async () => {
     const { token } = await register();
     const body = { bank_account_number: IBAN, current_password: PASSWORD };
     expectStatus(await api('PUT', '/auth/me', { token, body }), 200);
@@ -164,7 +164,7 @@ describe('money', () => {
     expect(await seriesOf('wallet', ageOf('withdrawal'))).toBeGreaterThan(0);
   });
 
-  test('purchases that the store cannot confirm now', async () => {
+  test('purchases that the store cannot confirm yet are counted', async () => {
     const account = await register();
     const purchase_token = `metrics-${account.id}`;
     const purchase = { product_id: 'premium_plus', state: 'unreachable' };
@@ -176,7 +176,7 @@ describe('money', () => {
     expect(await seriesOf('store-billing', ageOf('purchase'))).toBeGreaterThan(0);
   });
 
-  test('purchases that must be refunded', async () => {
+  test('purchases that must be refunded are counted', async () => {
     const { token, username } = await register();
     const before = (await seriesOf('store-billing', waiting('refund'))) ?? Number.NaN;
     for (const purchase_token of [`${username}-first`, `${username}-second`]) {
@@ -190,7 +190,7 @@ describe('money', () => {
   });
 });
 
-test('an audit: when it ended, and what it found', async () => {
+test('an audit reports when it ended and whether it found a fault', async () => {
   const { environment } = stack().part('wallet');
   expect(await seriesOf('wallet', 'audit_intact{audit="ledger"}')).toBe(1);
   const run = promisify(execFile);
@@ -206,7 +206,7 @@ test('an audit: when it ended, and what it found', async () => {
 describe('events', () => {
   const address = { name: 'Iron', address: 'Street 1', location_lat: 35.7, location_lng: 51.4 };
 
-  test('wait in the outbox while the broker is down, which has no queues then', async () => {
+  test('events wait in the outbox while the broker is down, and its queues are not reported', async () => {
     const { token } = await register();
     const product = stack();
     await product.stop('rabbitmq');
@@ -229,7 +229,7 @@ describe('events', () => {
     });
   });
 
-  test('that nobody can read are dead letters', async () => {
+  test('unreadable events become dead letters', async () => {
     const consumer = /consumer="([^"]+)"/.exec(
       [...(await scrape('media')).keys()].find((name) => name.startsWith('consumer_queue_messages{')) ?? '',
     )?.[1];

@@ -1,4 +1,4 @@
-/** `npm start` as a process of its own, on free ports, with the database and the broker of the tests. */
+/** Runs `npm start` as a child process on free ports, with the tests' database and broker. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, utimesSync } from 'node:fs';
@@ -12,15 +12,15 @@ import { freePorts } from '../../scripts/lib/ports.mjs';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const SERVICES = ['identity', 'wallet', 'gyms', 'content', 'media', 'store-billing'];
 const PROCESSES = ['sandbox', ...SERVICES, 'gateway'];
-/** Eight processes start on a machine that may be busy with others. */
+/** Eight processes start on a machine that may be busy. */
 const START = { timeoutMs: 180_000, intervalMs: 100 };
-/** The grace periods of all tiers together are 16 s. */
+/** The grace periods of all tiers add up to 16 s. */
 const STOP_MAX_MS = 30_000;
 
-interface Started {
+interface RunningProduct {
   child: ChildProcess;
   output(): string;
-  /** The running children by name, of the record that `npm start` keeps. */
+  /** The running children by name, from the record of `npm start`. */
   pids(): Map<string, number>;
   ended: Promise<number | null>;
   port(name: string): number;
@@ -28,7 +28,7 @@ interface Started {
 }
 
 const directories: string[] = [];
-const started: Started[] = [];
+const started: RunningProduct[] = [];
 afterEach(async () => {
   for (const { child, ended } of started.splice(0)) {
     child.kill('SIGTERM');
@@ -48,8 +48,8 @@ const isAlive = (pid: number): boolean => {
   }
 };
 
-/** Its Redis is its own; MongoDB and RabbitMQ are those of the tests. */
-const startProduct = async (...args: string[]): Promise<Started> => {
+/** Starts the product with a separate Redis, and with the MongoDB and RabbitMQ of the tests. */
+const startProduct = async (...args: string[]): Promise<RunningProduct> => {
   const directory = mkdtempSync(join(tmpdir(), 'npm-start-'));
   directories.push(directory);
   const run = randomBytes(4).toString('hex');
@@ -91,7 +91,7 @@ const startProduct = async (...args: string[]): Promise<Started> => {
       output += chunk.toString('utf8');
     });
   }
-  const product: Started = {
+  const product: RunningProduct = {
     child,
     output: () => output,
     pids: () => {
@@ -112,8 +112,8 @@ const startProduct = async (...args: string[]): Promise<Started> => {
   return product;
 };
 
-/** Undefined while the record is being written, or without the part. */
-const pidOf = (product: Started, name: string): number | undefined => {
+/** A part's process id; undefined while the record is being written or lacks the part. */
+const pidOf = (product: RunningProduct, name: string): number | undefined => {
   try {
     return product.pids().get(name);
   } catch {
@@ -121,8 +121,8 @@ const pidOf = (product: Started, name: string): number | undefined => {
   }
 };
 
-/** Kills a part, and returns the id of the process that takes its place. */
-const kill = async (product: Started, name: string): Promise<number> => {
+/** Kills a part and returns the id of its new process. */
+const kill = async (product: RunningProduct, name: string): Promise<number> => {
   const pid = await eventually(() => pidOf(product, name));
   process.kill(pid, 'SIGKILL');
   return eventually(() => {
@@ -132,7 +132,7 @@ const kill = async (product: Started, name: string): Promise<number> => {
   }, START);
 };
 
-const isReady = async (product: Started, name: string): Promise<boolean> => {
+const isReady = async (product: RunningProduct, name: string): Promise<boolean> => {
   try {
     return (await fetch(`http://127.0.0.1:${product.port(name)}/health/ready`)).ok;
   } catch {
@@ -140,7 +140,7 @@ const isReady = async (product: Started, name: string): Promise<boolean> => {
   }
 };
 
-test('a killed part of npm start is named and up again, and Ctrl-C still ends everything', async () => {
+test('npm start names and restarts a killed part, and Ctrl-C still ends everything', async () => {
   const product = await startProduct();
   const pids = new Set(product.pids().values());
   for (const name of ['wallet', 'redis', 'gateway']) {
@@ -155,14 +155,14 @@ test('a killed part of npm start is named and up again, and Ctrl-C still ends ev
   expect([...product.pids().keys()].sort()).toEqual([...PROCESSES, 'redis'].sort());
   expect(product.child.exitCode).toBeNull();
 
-  const asked = performance.now();
+  const signalledAt = performance.now();
   product.child.kill('SIGINT');
   expect(await product.ended).toBe(0);
-  expect(performance.now() - asked).toBeLessThan(STOP_MAX_MS);
+  expect(performance.now() - signalledAt).toBeLessThan(STOP_MAX_MS);
   expect([...pids].filter(isAlive)).toEqual([]);
 });
 
-test('a part that dies for the sixth time within a minute ends everything, and so it says', async () => {
+test('a part that dies six times within a minute ends the product with an explanation', async () => {
   const product = await startProduct();
   const pids = new Set(product.pids().values());
   for (let restart = 1; restart <= 5; restart += 1) pids.add(await kill(product, 'sandbox'));
@@ -175,7 +175,7 @@ test('a part that dies for the sixth time within a minute ends everything, and s
   expect([...pids].filter(isAlive)).toEqual([]);
 });
 
-test('two of each answer at one address, also while one is killed, and all of them end', async () => {
+test('two replicas of each part serve one address even if one is killed, and all of them end', async () => {
   const product = await startProduct('--replicas', '2');
   const further = [...SERVICES, 'gateway'].map((name) => `${name}-2`);
   const pids = product.pids();
@@ -196,11 +196,11 @@ test('two of each answer at one address, also while one is killed, and all of th
   expect(running.filter(isAlive)).toEqual([]);
 });
 
-test('npm run dev restarts its process on a change, with an inspector and its log, and no other process', async () => {
+test('npm run dev restarts only its process on a change, with an inspector and its log', async () => {
   const product = await startProduct('--dev', 'wallet');
   expect(product.output()).toContain(`each with an inspector: wallet 127.0.0.1:${product.inspectorPort}`);
   expect(product.output()).toMatch(/^\[[\d:.]+\] INFO: /m);
-  /** Undefined while the process restarts. */
+  /** The inspector's target; undefined while the process restarts. */
   const inspector = async (): Promise<string | undefined> => {
     try {
       const answer = await fetch(`http://127.0.0.1:${product.inspectorPort}/json/list`);

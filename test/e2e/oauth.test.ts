@@ -1,4 +1,4 @@
-/** OAuth through the gateway: the view of a third-party client, and the access of its token. */
+/** OAuth through the gateway: a third-party client's view, and the access of its token. */
 import { createOauthClient, createPkce } from '@fitness/contracts/testing/oauth-client.ts';
 import { describe, expect, test } from '@jest/globals';
 import * as oauth4webapi from 'oauth4webapi';
@@ -22,7 +22,7 @@ const credentials = ({ username }: Account) => ({ login: username, password: PAS
 const status = async (...call: Parameters<typeof api>): Promise<number> => (await api(...call)).status;
 
 describe('discovery', () => {
-  test('leads from the resource to endpoints that answer', async () => {
+  test('discovery leads from the resource to working endpoints', async () => {
     const resource = await fetch(`${baseUrl()}/.well-known/oauth-protected-resource/mcp`);
     const { authorization_servers: servers } = (await resource.json()) as { authorization_servers: string[] };
     expect(servers).toEqual([baseUrl()]);
@@ -39,14 +39,14 @@ describe('discovery', () => {
     expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8');
   });
 
-  test('is not part of the public document of the API', async () => {
+  test('the OAuth endpoints are not part of the API document', async () => {
     const { paths } = expectStatus(await api('GET', '/openapi.json'), 200).body;
     expect(Object.keys(paths).filter((path) => /oauth|mcp|well-known/.test(path))).toEqual([]);
   });
 });
 
 describe('a third-party token', () => {
-  test('gives access to its scopes, and nothing else', async () => {
+  test('a third-party token gives access to its scopes only', async () => {
     const account = await register();
     await deposit(account.token, 30_000);
     const { accessToken: token } = await oauth().connect(credentials(account), {
@@ -72,7 +72,7 @@ describe('a third-party token', () => {
     expect(await status('POST', '/auth/delete-account', { token, body: guess })).toBe(422);
   });
 
-  test('never has more permissions than its user currently has', async () => {
+  test('a third-party token never has more permissions than its user currently has', async () => {
     const account = await register();
     const administrator = await administratorToken();
     const give = async (role_ids: number[]) =>
@@ -92,7 +92,7 @@ describe('a third-party token', () => {
     expect(await status('GET', '/payments/balance?user_id=1', { token })).toBe(403);
   });
 
-  test('is revoked by a password reset', async () => {
+  test('a password reset revokes a third-party token', async () => {
     const account = await register();
     const { accessToken, clientId, refreshToken } = await oauth().connect(credentials(account));
     expectStatus(await api('POST', '/auth/forgot-password', { body: { login: account.username } }), 200);
@@ -104,11 +104,11 @@ describe('a third-party token', () => {
   });
 });
 
-/** The response does not wait for the SMS. */
+/** Waits for the SMS, because the response does not. */
 const newestCodeOf = (account: Account): Promise<string> =>
   eventually(async () => (await smsOf(account.phone))[0]?.code);
 
-test('a code that is used twice revokes its tokens, through the gateway too', async () => {
+test('a code that is used twice revokes its tokens at the gateway too', async () => {
   const account = await register();
   const { clientId, code, verifier } = await oauth().newCode(credentials(account));
   const { body } = await oauth().exchange(clientId, code, verifier);
@@ -117,7 +117,7 @@ test('a code that is used twice revokes its tokens, through the gateway too', as
   expect(await status('GET', '/auth/me', { token: body.access_token })).toBe(401);
 });
 
-test('the pages are in the language of the browser', async () => {
+test("the pages are in the browser's language", async () => {
   const client = oauth();
   const browser = client.browse();
   const url = client.authorizeUrl({
@@ -131,7 +131,7 @@ test('the pages are in the language of the browser', async () => {
 });
 
 describe('a client library', () => {
-  test('oauth4webapi: a native app, from the address of the API to a token for it, with a redirect by its own scheme', async () => {
+  test('oauth4webapi connects a native app with a private-use redirect, starting from the API address', async () => {
     const account = await register();
     const insecure = { [oauth4webapi.allowInsecureRequests]: true };
     const resource = new URL(`${baseUrl()}/api/v1`);
@@ -207,7 +207,7 @@ describe('a client library', () => {
     await expect(get('/posts', refreshed.access_token)).rejects.toMatchObject({ status: 401 });
   });
 
-  test('openid-client: a program on the desktop, which knows its loopback port only when it is asked back', async () => {
+  test('openid-client connects a desktop program whose loopback port is known only at the redirect', async () => {
     const account = await register();
     const config = await openidClient.dynamicClientRegistration(
       new URL(baseUrl()),
@@ -245,7 +245,7 @@ describe('a client library', () => {
   });
 });
 
-test('a missing scope is 403 with what to ask for, in the answer of every service', async () => {
+test('every service reports a missing scope as 403 with the scope to request', async () => {
   const account = await register();
   const { accessToken: token } = await oauth().connect(credentials(account), { scope: 'posts.view' });
   for (const [method, path, scope] of [
@@ -263,14 +263,14 @@ test('a missing scope is 403 with what to ask for, in the answer of every servic
       `Bearer error="insufficient_scope", scope="${scope}"`,
     ]);
   }
-  // No scope covers these.
+  // No scope covers these routes.
   for (const path of ['/auth/tokens', '/notifications']) {
     const { status, headers } = await api('GET', path, { token });
     expect([path, status, headers.get('www-authenticate')]).toEqual([path, 403, null]);
   }
 });
 
-test('a missing scope that depends on what is asked for is named where the user can give it', async () => {
+test('a missing scope that depends on the request is named only if the user can grant it', async () => {
   const [account, other] = await Promise.all([register(), register()]);
   const administrator = await administratorToken();
   const { data: roles } = expectStatus(await api('GET', '/roles', { token: administrator }), 200).body;
@@ -326,7 +326,7 @@ test('a missing scope that depends on what is asked for is named where the user 
     'Bearer error="insufficient_scope", scope="payments.buy_premium"',
   ]);
 
-  // A role that is missing is none of the app's business.
+  // A missing role does not concern the app.
   await give('member');
   expect(await challenges(token)).toEqual(cases.map(([, path]) => [path, 403, null]));
 });

@@ -1,4 +1,4 @@
-/** One rule for every text of one line that somebody gives and others read. */
+/** One rule for every single-line text that is shown to others. */
 import { MODEL } from '@fitness/contracts/model-names.ts';
 import { OAUTH_PATHS } from '@fitness/contracts/oauth.ts';
 import { beforeAll, expect, test } from '@jest/globals';
@@ -60,17 +60,20 @@ const FIELDS: [name: string, field: string, send: Send][] = [
   ['name of a token', 'name', sending('POST', () => '/auth/tokens', 'name')],
 ];
 
-test.each(FIELDS)('the %s needs a visible character and turns no direction', async (_name, field, send) => {
-  for (const text of HIDDEN) {
-    expect([JSON.stringify(text), await send(text)]).toEqual([
-      JSON.stringify(text),
-      { status: 422, fields: [field] },
-    ]);
-  }
-  expect((await send(PERSIAN)).status).toBeLessThan(300);
-});
+test.each(FIELDS)(
+  'the %s needs a visible character and cannot change the text direction',
+  async (_name, field, send) => {
+    for (const text of HIDDEN) {
+      expect([JSON.stringify(text), await send(text)]).toEqual([
+        JSON.stringify(text),
+        { status: 422, fields: [field] },
+      ]);
+    }
+    expect((await send(PERSIAN)).status).toBeLessThan(300);
+  },
+);
 
-test('the title of a role does, too', async () => {
+test('the title of a role needs a visible character and cannot change the text direction', async () => {
   const token = await administratorToken();
   for (const title of HIDDEN) {
     const answer = await api('PUT', `/roles/${roleId}`, { token, body: { title } });
@@ -84,7 +87,7 @@ test('the address of a gym may have several lines', async () => {
   expect(expectStatus(answer, 200).body.gym.address).toBe(body.address);
 });
 
-test('the name of an OAuth client does, and may join emoji', async () => {
+test('the name of an OAuth client needs a visible character, and may join emoji', async () => {
   const registered = async (name: string): Promise<number> => {
     const response = await fetch(`${baseUrl()}${OAUTH_PATHS.register}`, {
       method: 'POST',
@@ -97,7 +100,7 @@ test('the name of an OAuth client does, and may join emoji', async () => {
   expect(await registered(PERSIAN)).toBe(201);
 });
 
-test('the description of a payment turns no direction, and may be empty', async () => {
+test('the description of a payment cannot change the text direction, and may be empty', async () => {
   const deposit = async (description: string): Promise<number> => {
     const body = { amount: 50_000, description };
     return (await api('POST', '/payments/deposit', { token: member.token, body })).status;

@@ -1,4 +1,4 @@
-/** The commands of docs/guides/operators/cases.md, executed as they stand there. */
+/** Executes the commands in docs/guides/operators/cases.md unchanged. */
 
 import { unwrap } from '@fitness/client';
 import { eventually } from '@fitness/shared/testing/harness.ts';
@@ -19,15 +19,15 @@ import {
   stack,
 } from './support.ts';
 
-/** The gateway takes less than was requested. */
+/** Creates a dispute: the bank gateway charges another amount than requested. */
 const dispute = async ({ token }: Account): Promise<void> => {
-  const asked = await unwrap(clientOf(token).POST('/api/v1/payments/deposit', { body: { amount: 9_000 } }));
-  const trackId = new URL(asked.payment_url).pathname.split('/').at(-1);
+  const opened = await unwrap(clientOf(token).POST('/api/v1/payments/deposit', { body: { amount: 9_000 } }));
+  const trackId = new URL(opened.payment_url).pathname.split('/').at(-1);
   const paid = await sandbox('POST', `/zibal/${trackId}/pay`, { amount: 50_000 });
   await fetch(paid.headers.get('location') ?? '', { redirect: 'manual' });
 };
 
-/** A purchase that is paid for while a subscription runs. */
+/** Pays for a purchase while a subscription is active. */
 const buyTwice = async ({ token, username }: Account): Promise<void> => {
   for (const name of [`${username}-first`, `${username}-second`]) {
     await sandbox('PUT', `/store/purchases/${name}`, { product_id: 'premium_plus', state: 'purchased' });
@@ -37,7 +37,7 @@ const buyTwice = async ({ token, username }: Account): Promise<void> => {
 };
 
 let member: Account;
-/** What each block has printed. */
+/** The output of each block. */
 let printed: string[];
 
 beforeAll(async () => {
@@ -52,7 +52,7 @@ beforeAll(async () => {
   await dispute(member);
   await buyTwice(member);
   const token = await administratorToken();
-  // The product looks at a refused purchase again after some seconds.
+  // The product verifies a refused purchase again after a few seconds.
   await eventually(async () => {
     const { body } = await api('GET', '/payments/store-purchases/refund-queue', { token });
     return body.data.some(({ user_id }: { user_id: number }) => user_id === member.id);
@@ -60,34 +60,34 @@ beforeAll(async () => {
   const { MONGODB_URI, AMQP_URL } = stack().describe().servers;
   const { MONGODB_DATABASE = '', EVENTS_NAMESPACE = '' } = stack().part('wallet').environment;
   const servers = { MONGODB_URI, AMQP_URL, EVENTS_NAMESPACE, WALLET_MONGODB_DATABASE: MONGODB_DATABASE };
-  const given = Object.fromEntries(Object.entries(servers).filter(([, value]) => value !== ''));
+  const setVariables = Object.fromEntries(Object.entries(servers).filter(([, value]) => value !== ''));
   printed = await runShellBlocks('docs/guides/operators/cases.md', {
     API: `${baseUrl()}/api/v1`,
-    ...given,
+    ...setVariables,
   });
 });
 
 const block = (index: number): string => (printed[index] ?? '').trim();
 
-test('the dead letters are listed, replayed and purged', () => {
+test("the guide's commands list, replay and purge dead letters", () => {
   expect(block(1)).toBe('wallet has 0 dead-lettered events.\nReturned 0 dead-lettered events to wallet.');
   expect(block(2)).toBe('Deleted 0 dead-lettered events of wallet.');
 });
 
-test('the disputed deposit is shown, and credited', () => {
+test("the guide's commands show and credit a disputed deposit", () => {
   const [{ payment, reported }] = JSON.parse(block(3)).data;
   expect([payment.user_id, payment.amount, reported.charged_rial]).toEqual([member.id, 9_000, 50_000]);
   expect(JSON.parse(block(4)).payment).toMatchObject({ id: payment.id, is_done: true });
 });
 
-test('the refund is shown, and closed', () => {
+test("the guide's commands show and close a refund", () => {
   expect(JSON.parse(block(5)).data).toContainEqual(
     expect.objectContaining({ user_id: member.id, reason: 'already_running' }),
   );
   expect(JSON.parse(block(6)).data).toEqual(expect.objectContaining({ resolution: 'refunded' }));
 });
 
-test('the withdrawal is shown with its bank account, and rejected: the money is in the balance again', async () => {
+test("the guide's commands show and reject a withdrawal, and the money returns to the balance", async () => {
   expect(block(7)).toContain('IR062960000000100324200001');
   expect(JSON.parse(block(8)).payment).toMatchObject({ user_id: member.id });
   expect(await balanceOf(member.token)).toBe(69_000);

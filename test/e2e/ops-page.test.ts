@@ -1,4 +1,4 @@
-/** `/ops` with the real services, as a browser without scripts uses it. */
+/** `/ops` with the real services, used like a browser without scripts. */
 import { createHash } from 'node:crypto';
 import { type Browser, type BrowserPage, createBrowser } from '@fitness/shared/testing/browser.ts';
 import { totpOf } from '@fitness/shared/testing/totp.ts';
@@ -48,7 +48,7 @@ const signIn = async (visitor: Browser, account = operator): Promise<BrowserPage
   return visitor.get(page.location.href);
 };
 
-/** Submits the form that has `marker` in it and the button. */
+/** Submits the form that contains `marker` and the button. */
 const submit = (
   page: BrowserPage,
   button: string,
@@ -83,11 +83,11 @@ const audited = async (action: string): Promise<{ actor_id: number; subject_id: 
 const paymentOf = async (id: number) =>
   expectStatus(await api('GET', `/payments/${id}`, { token: operator.token }), 200).body.payment;
 
-test('the session is one of the list of sessions, ends within two hours, and is revoked at once', async () => {
+test("the page's session is in the list of sessions and is revoked at once", async () => {
   const other = createBrowser(baseUrl());
   await signIn(other);
   const { token } = operator;
-  // The newest one.
+  // The newest session is first.
   const [{ id, current }] = expectStatus(await api('GET', '/auth/sessions', { token }), 200).body.data;
   expect(current).toBe(false);
   expect((await other.get('/ops')).status).toBe(200);
@@ -95,7 +95,7 @@ test('the session is one of the list of sessions, ends within two hours, and is 
   expect((await other.get('/ops')).status).toBe(401);
 });
 
-test('a member is not let in, and their session is ended', async () => {
+test('a member is not admitted, and their session is ended', async () => {
   const { username, token } = await register();
   const visitor = createBrowser(baseUrl());
   const fields = { login: username, password: PASSWORD };
@@ -109,7 +109,7 @@ const secretIn = ({ html }: BrowserPage): string =>
 const recoveryCodesIn = ({ html }: BrowserPage): string[] =>
   [...html.matchAll(/dir="ltr">([A-Z2-7]{4}(?:-[A-Z2-7]{4})+)</g)].map(([, code]) => code ?? '');
 
-test('an operator without a second factor sets one up at the log-in, sees nothing before, and goes on', async () => {
+test('an operator without a second factor must set one up at the log-in before anything is shown', async () => {
   const account = await register();
   const body = { role_ids: [MEMBER_ROLE, 2] };
   expectStatus(await api('PUT', `/users/${account.id}`, { token: await administratorToken(), body }), 200);
@@ -132,7 +132,7 @@ test('an operator without a second factor sets one up at the log-in, sees nothin
   expect((await api('GET', '/auth/me', { token: account.token })).status).toBe(401);
 });
 
-test('an operator who clicks twice on the last step gets the recovery codes once, and new ones afterwards', async () => {
+test('an operator who double-clicks the last step gets the recovery codes once and can replace them', async () => {
   const account = await register();
   const body = { role_ids: [MEMBER_ROLE, 2] };
   expectStatus(await api('PUT', `/users/${account.id}`, { token: await administratorToken(), body }), 200);
@@ -171,7 +171,7 @@ test('the services and their queues are shown', async () => {
   expect(html).not.toContain('cannot be reached');
 });
 
-test('a dead letter is replayed, and the audit log has who did it', async () => {
+test('a dead letter is replayed, and the audit log has the operator', async () => {
   const id = await deadLetter();
   const page = await browser.get('/ops/dead-letters');
   expect((await submit(page, 'replay', id)).status).toBe(303);
@@ -180,8 +180,8 @@ test('a dead letter is replayed, and the audit log has who did it', async () => 
   expect((await submit(page, 'replay', id)).status).toBe(404);
 });
 
-describe('a withdrawal', () => {
-  test('is paid once by two clicks', async () => {
+describe('withdrawals', () => {
+  test('a withdrawal is paid once despite a double click', async () => {
     const id = await pendingWithdrawal();
     const page = await browser.get('/ops/withdrawals');
     const before = (await audited('withdrawal.pay')).length;
@@ -196,14 +196,14 @@ describe('a withdrawal', () => {
     const noticed = await browser.get(both[0]?.location?.href ?? '');
     expect(noticed.html).toContain(`Withdrawal ${id} of 20,000 Tooman was marked as paid.`);
     expect(await audited('withdrawal.pay')).toHaveLength(before + 1);
-    // A list of before leads to a page that says so, and asks for no other decision.
+    // An outdated list leads to a page that says so and offers no other decision.
     const late = await submit(page, 'reject', `name="payment_id" value="${id}"`);
     expect(late.html).toContain(`Withdrawal ${id} of 20,000 Tooman was marked as paid.`);
     expect(late.html).not.toContain('confirm_reject');
     expect((await paymentOf(id)).rejected_at).toBeNull();
   });
 
-  test('is rejected with a reason', async () => {
+  test('a withdrawal is rejected with a reason', async () => {
     const id = await pendingWithdrawal();
     const page = await browser.get('/ops/withdrawals');
     const reason = { reason: 'The account is closed' };
@@ -217,7 +217,7 @@ describe('a withdrawal', () => {
   });
 });
 
-test('a license that was replaced meanwhile is not approved', async () => {
+test('a license that was replaced in the meantime is not approved', async () => {
   const { owner, gymId, mediaId } = await gymWithLicense();
   expect((await browser.get('/ops/licenses')).html).toContain(`kind=gym&amp;id=${gymId}`);
   const path = `/ops/licenses?kind=gym&id=${gymId}`;
@@ -265,11 +265,11 @@ test('a scheduled deletion is listed', async () => {
   expect(html).toContain(at);
 });
 
-test('somebody is found by e-mail, and gets a role', async () => {
+test('a user is found by e-mail and gets a role', async () => {
   const account = await register();
   const page = await browser.get('/ops/users');
-  const found = await submit(page, 'search', 'name="search"', { search: account.email });
-  expect(found.html).toContain(account.username);
+  const results = await submit(page, 'search', 'name="search"', { search: account.email });
+  expect(results.html).toContain(account.username);
   const detail = await browser.get(`/ops/users?id=${account.id}`);
   const saved = await decide(detail, 'save_roles', 'name="role_2"', {}, { role_1: 'on', role_2: 'on' });
   expect(saved.status).toBe(303);
@@ -281,7 +281,7 @@ test('somebody is found by e-mail, and gets a role', async () => {
   ]);
 });
 
-test('a second factor is removed, and the sessions are ended, after the confirmation', async () => {
+test('a second factor is removed and the sessions are ended only after confirmation', async () => {
   const { id, token, username } = await newOperator([MEMBER_ROLE]);
   const shown = await submit(await browser.get(`/ops/users?id=${id}`), 'remove_second_factor', '');
   expect([shown.status, shown.html.includes(username)]).toEqual([200, true]);
@@ -293,19 +293,19 @@ test('a second factor is removed, and the sessions are ended, after the confirma
   expect(await audited('second_factor.remove')).toMatchObject([{ subject_id: id }]);
 });
 
-test('a role gets a permission after the change was confirmed, and keeps what cannot be taken from it', async () => {
+test('a role gets a permission after confirmation, and keeps its protected permissions', async () => {
   const read = async (id: number): Promise<string[]> =>
     expectStatus(await api('GET', '/roles', { token: operator.token }), 200)
       .body.data.find((role: { id: number }) => role.id === id)
       .permissions.sort();
-  /** The form of the role as it is shown, with one box changed. */
+  /** Shows the role's form and changes one checkbox. */
   const changeOf = async (id: number, name: string): Promise<BrowserPage> => {
     const page = await browser.get(`/ops/roles?id=${id}`);
     const ticked = [...page.html.matchAll(/name="(permission\.[a-z_.]+)" value="on" checked/g)];
     const fields = Object.fromEntries(ticked.map(([, field]) => [field, 'on']));
     const { [`permission.${name}`]: had, ...others } = fields;
-    const wanted = had === undefined ? { ...others, [`permission.${name}`]: 'on' } : others;
-    const shown = await submit(page, 'change', `name="id" value="${id}"`, wanted as Record<string, string>);
+    const changed = had === undefined ? { ...others, [`permission.${name}`]: 'on' } : others;
+    const shown = await submit(page, 'change', `name="id" value="${id}"`, changed as Record<string, string>);
     expect(shown.status).toBe(200);
     return submit(shown, 'confirm_change', `name="id" value="${id}"`);
   };
@@ -321,7 +321,7 @@ test('a role gets a permission after the change was confirmed, and keeps what ca
   expect(await read(3)).toEqual(administrators);
 });
 
-test('who may review the licenses of gyms alone does so, and sees their document', async () => {
+test('an operator who may only review gym licenses does so and sees the document', async () => {
   const { gymId, mediaId } = await gymWithLicense();
   const reviewer = await newOperator([await gymReviewers()]);
   const visitor = createBrowser(baseUrl());
@@ -333,16 +333,16 @@ test('who may review the licenses of gyms alone does so, and sees their document
   expect((await submit(shown, 'confirm_approve', '', {}, visitor)).status).toBe(303);
 });
 
-test('the page of a member shows everything about them, and nothing that is a secret', async () => {
+test('the page of a member shows everything about them except secrets', async () => {
   const member = await busyMember(operator.token);
   const purchaseToken = await dueRefund(member.id);
   const refunds = (await browser.get('/ops/disputes')).html;
   expect(refunds).toContain(purchaseToken);
   expect(refunds).toContain(`href="/ops/members/${member.id}?lang=en"`);
-  const found = await submit(await browser.get('/ops/users'), 'search', 'name="search"', {
+  const results = await submit(await browser.get('/ops/users'), 'search', 'name="search"', {
     search: String(member.id),
   });
-  expect(found.html).toContain(`href="/ops/members/${member.id}?lang=en"`);
+  expect(results.html).toContain(`href="/ops/members/${member.id}?lang=en"`);
   const { status, html } = await browser.get(`/ops/members/${member.id}`);
   expect(status).toBe(200);
   for (const shown of [
@@ -366,7 +366,7 @@ test('the page of a member shows everything about them, and nothing that is a se
     expect(html).not.toContain(secret);
 });
 
-test('a member is deleted after the confirmation, which the audit log and their page then say', async () => {
+test('a member is deleted after confirmation, which the audit log and their page then show', async () => {
   const member = await register();
   const page = await browser.get(`/ops/members/${member.id}`);
   const shown = await submit(page, 'delete', '');
@@ -381,7 +381,7 @@ test('a member is deleted after the confirmation, which the audit log and their 
   expect(await audited('user.delete')).toMatchObject([{ subject_id: member.id }]);
 });
 
-test('the audit log is downloaded as it is filtered', async () => {
+test('the audit log is downloaded as filtered', async () => {
   const { id } = await register();
   const body = { first_name: '=HYPERLINK("http://x")' };
   expectStatus(await api('PUT', `/users/${id}`, { token: operator.token, body }), 200);
@@ -396,13 +396,13 @@ test('the audit log is downloaded as it is filtered', async () => {
   );
 });
 
-test('the audit log shows what was done here', async () => {
+test('the audit log shows the actions of these tests', async () => {
   const { status, html } = await browser.get(`/ops/audit-log?actor_id=${operator.id}`);
   expect(status).toBe(200);
   expect(html).toContain('Withdrawal paid');
 });
 
-test('a change is told to an open page within seconds', async () => {
+test('an open page receives a change within seconds', async () => {
   const [cookie] = [...browser.cookies.values()];
   const response = await fetch(`${baseUrl()}/ops/live?section=withdrawals`, {
     headers: { cookie: `ops=${cookie?.value}` },

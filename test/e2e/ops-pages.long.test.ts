@@ -62,18 +62,18 @@ const logIn = async ({ page, type, press, expectFine }: Visitor, isShown: boolea
   await type('password', PASSWORD);
   await press('button[value=login]');
   if (isShown) await expectFine('ops-login-code');
-  // The only field of the step has the focus.
+  // The step's only field has the focus.
   await page.locator('input[name=totp]:focus').waitFor();
   await page.keyboard.type(operator.recoveryCodes.pop() ?? '');
   await press('button[value=code]');
 };
 
-/** Each has one of their own: ten log-ins a minute are allowed for an account. */
+/** Each test has a new operator, because an account may log in ten times a minute. */
 beforeEach(async () => {
   operator = await newOperator();
 });
 
-/** A string, because the code runs in the browser. */
+/** Code as a string, because it runs in the browser. */
 const BOXES_AWAY_FROM_THEIR_NAMES = `[...document.querySelectorAll('label.row')].flatMap((label) => {
   const [box, name] = [...label.children].map((child) => child.getBoundingClientRect());
   return name.top < box.bottom ? [] : [label.textContent];
@@ -176,7 +176,7 @@ describe.each(VIEWS)('in $locale, $width px wide, $colorScheme', (view) => {
   });
 });
 
-/** Up to the code of the app, which is typed. */
+/** Performs the setup up to and including the app's code. */
 const beginSetUp = async (view: PageView): Promise<Visitor> => {
   const account = await register();
   const body = { role_ids: [3] };
@@ -211,7 +211,7 @@ test.each(VIEWS)(
   },
 );
 
-test('a double click on the last step of a setup shows the recovery codes, which are copied and downloaded', async () => {
+test('a double click on the last step shows recovery codes that can be copied and downloaded', async () => {
   const { page, context } = await beginSetUp(VIEWS[0]);
   await context.grantPermissions(['clipboard-read', 'clipboard-write']);
   await page.locator('button[value=arm_second_factor]').dblclick();
@@ -227,7 +227,7 @@ test('a double click on the last step of a setup shows the recovery codes, which
   expect(readFileSync(await download.path(), 'utf8')).toBe(codes);
 });
 
-describe('live', () => {
+describe('live updates', () => {
   const STREAM = '**/ops/live?*';
   const endSession = async (): Promise<void> => {
     const cookie = (await visitor.context.cookies(`${baseUrl()}/ops`)).find(({ name }) => name === 'ops');
@@ -235,7 +235,7 @@ describe('live', () => {
     expectStatus(await api('POST', '/auth/logout', { token }), 204);
   };
 
-  test('the page of the services changes by itself, others say that something has changed', async () => {
+  test('the services page updates itself, and other pages report that something changed', async () => {
     const { page } = await open(VIEWS[0]);
     await logIn(visitor, false);
     const status = page.locator('#live-status');
@@ -252,7 +252,7 @@ describe('live', () => {
     await status.getByText('Something has changed').waitFor();
   });
 
-  test('a session that is revoked is left at once', async () => {
+  test('a page leaves a revoked session at once', async () => {
     const { page } = await open(VIEWS[0]);
     await logIn(visitor, false);
     await page.locator('#live-status').getByText('when something changes').waitFor();
@@ -260,7 +260,7 @@ describe('live', () => {
     await page.locator('button[value=login]').waitFor();
   });
 
-  test('a session that ends while the connection is lost is left at the next try', async () => {
+  test('a page leaves a session that ended during a lost connection at the next attempt', async () => {
     const { page } = await open(VIEWS[0]);
     await logIn(visitor, false);
     await page.route(STREAM, (route) => route.abort());
@@ -272,7 +272,7 @@ describe('live', () => {
     expect(await page.locator('#content').count()).toBe(0);
   });
 
-  test('what is typed is kept while the stream is refused for another reason than the session', async () => {
+  test('typed text is kept while the stream fails for other reasons than the session', async () => {
     const { page } = await open(VIEWS[0]);
     await logIn(visitor, false);
     await page.route(STREAM, (route) => route.fulfill({ status: 503 }));

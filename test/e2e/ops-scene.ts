@@ -1,4 +1,4 @@
-/** An operator with a second factor, and what waits for them. */
+/** An operator with a second factor, and the cases that wait for them. */
 import { randomUUID } from 'node:crypto';
 import { MODEL } from '@fitness/contracts/model-names.ts';
 import { accountDeleted } from '@fitness/proto/events/identity.ts';
@@ -21,7 +21,7 @@ import {
 } from './support.ts';
 
 export interface OpsOperator extends Account {
-  /** Each is for one log-in. */
+  /** Recovery codes, each for one log-in. */
   recoveryCodes: string[];
 }
 
@@ -40,7 +40,7 @@ export const newOperator = async (roleIds = [ADMINISTRATOR_ROLE]): Promise<OpsOp
 
 const BANK_ACCOUNT = 'IR062960000000100324200001';
 
-/** Its id. */
+/** Creates a pending withdrawal and returns its id. */
 export const pendingWithdrawal = async (amount = 20_000): Promise<number> => {
   const { token } = await register();
   const account = { bank_account_number: BANK_ACCOUNT, current_password: PASSWORD };
@@ -75,10 +75,10 @@ export const gymWithLicense = async (
   return { owner, gymId, mediaId: await uploadLicense(owner, gymId, image) };
 };
 
-/** The sandbox takes what was ordered, so that the dispute is made in the database. Its id. */
+/** Creates a disputed deposit in the database, because the sandbox accepts every order. Returns its id. */
 export const disputedDeposit = async (token: string): Promise<number> => {
-  const asked = await api('POST', '/payments/deposit', { token, body: { amount: 1_000 } });
-  const { id } = expectStatus(asked, 201).body.payment;
+  const opened = await api('POST', '/payments/deposit', { token, body: { amount: 1_000 } });
+  const { id } = expectStatus(opened, 201).body.payment;
   const reported = { amount_rial: 5, order_id: '1', ref_number: null, card_number: null, paid_at: null };
   const { environment } = stack().part('wallet');
   const client = await new MongoClient(stack().describe().servers.MONGODB_URI).connect();
@@ -96,7 +96,7 @@ export const disputedDeposit = async (token: string): Promise<number> => {
   return id;
 };
 
-/** A member with something in every part of their page. */
+/** Creates a member with something in every section of their page. */
 export const busyMember = async (operatorToken: string): Promise<Account & { pushToken: string }> => {
   const member = await register({ first_name: 'Sara', last_name: 'Ahmadi' });
   const { id, token } = member;
@@ -118,7 +118,7 @@ export const busyMember = async (operatorToken: string): Promise<Account & { pus
   return { ...member, pushToken };
 };
 
-/** A purchase that was paid for while a subscription was running, as its re-verification queues it. Its token. */
+/** Queues a refund for a purchase during an active subscription, as the re-verification does. Returns its token. */
 export const dueRefund = async (userId: number): Promise<string> => {
   const { environment } = stack().part('store-billing');
   const client = await new MongoClient(stack().describe().servers.MONGODB_URI).connect();
@@ -162,7 +162,7 @@ const inIdentity = async <T>(work: (database: Db) => Promise<T>): Promise<T> => 
   }
 };
 
-/** The API makes no roles. Its id. */
+/** Creates a role in the database, because the API creates none. Returns its id. */
 export const gymReviewers = async (): Promise<number> => {
   const permissions = ['gyms.approve_license', 'gyms.view_all'];
   const role = { name: 'gym_reviewer', title: 'Gym reviewer', permissions };
@@ -174,17 +174,17 @@ export const gymReviewers = async (): Promise<number> => {
   return GYM_REVIEWERS;
 };
 
-/** Other tests of the same product know the roles that it creates. */
+/** Removes the role, because other tests of this product expect only its own roles. */
 export const removeGymReviewers = (): Promise<void> =>
   inIdentity(async (database) => {
     await database.collection('users').updateMany({}, { $pull: { role_ids: GYM_REVIEWERS as never } });
     await database.collection<{ _id: number }>('roles').deleteOne({ _id: GYM_REVIEWERS });
   });
 
-/** No account: its erasure changes nothing. */
+/** The id of no account: erasing it changes nothing. */
 const NOBODY = 999_999_999;
 
-/** An event that the wallet has given up, as its consumer writes it. Its id. */
+/** Publishes an event as if wallet's consumer had given it up. Returns the event's id. */
 export const deadLetter = async (): Promise<string> => {
   const { EVENTS_NAMESPACE: namespace = '' } = stack().part('wallet').environment;
   const broker = await connectBroker({

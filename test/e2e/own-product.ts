@@ -1,4 +1,4 @@
-/** A product of a test's own, on the servers of all tests, with replicas. */
+/** A separate product for one test, with replicas, on the servers of all tests. */
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -25,7 +25,7 @@ const makeDirectory = (): string => {
   return mkdtempSync(join(existsSync(memory) ? memory : tmpdir(), 'own-product-'));
 };
 
-/** `release`: the directory of another release, from which all processes start at first. */
+/** `release`: the directory of the release that all processes start from at first. */
 export const startOwnProduct = async (
   replicas: number,
   { release }: { release?: string } = {},
@@ -34,7 +34,7 @@ export const startOwnProduct = async (
   const logDirectory = join(dataDirectory, 'test-logs/own-product');
   const supervisor = createSupervisor();
   process.once('exit', () => supervisor.killAll());
-  // A signal ends jest without that event.
+  // A signal would end jest without the event `exit`.
   const onSignal = (): void => process.exit(1);
   for (const signal of SIGNALS) process.once(signal, onSignal);
   const close = async (): Promise<void> => {
@@ -44,7 +44,7 @@ export const startOwnProduct = async (
   };
   try {
     const ports = { mongodb: 0, redis: 0, rabbitmq: 0, rabbitmqDistribution: 0, epmd: 0 };
-    // Their addresses are given: nothing is started.
+    // The servers' addresses are given, so nothing is started.
     const servers = await startServers({
       supervisor,
       directory,

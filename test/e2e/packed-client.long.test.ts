@@ -17,7 +17,7 @@ import { baseUrl, PASSWORD, PNG, register } from './support.ts';
 const run = promisify(execFile);
 const TIMEOUT_MS = 300_000;
 
-/** The oldest release of Node that the package is for. */
+/** The oldest supported release of Node. */
 const NODE = 'node@20';
 
 const USE = `
@@ -57,7 +57,7 @@ import { use } from './use.js';
 const [baseUrl = '', username = '', password = ''] = process.argv.slice(2);
 console.log(JSON.stringify(await use(baseUrl, username, password)));
 `;
-/** For Hermes: the client sends the file of an app, and its connections are lost or not answered. */
+/** Test code for Hermes: the client sends an app's file, and connections are lost or time out. */
 const HERMES_USE = `
 import { ApiError, createClient, NetworkError, unwrap, ValidationError } from '@fitness/client';
 
@@ -100,7 +100,7 @@ export const use = async ({ baseUrl, lossyUrl, silentUrl, username, password, ur
   };
 };
 `;
-/** React Native has neither of these. */
+/** React Native has none of these. */
 const REACT_NATIVE = `
 for (const name of ['throwIfAborted', 'reason']) delete AbortSignal.prototype[name];
 for (const name of ['any', 'timeout']) delete AbortSignal[name];
@@ -154,7 +154,7 @@ test.each([
   ['Node 20', []],
   ['React Native', ['--require', './react-native.cjs']],
 ])(
-  'works with what %s has',
+  'the packed client works with the globals of %s',
   async (_name, flags) => {
     const { id, username } = await register();
     const node = join(project, 'node_modules/node/bin/node');
@@ -166,7 +166,7 @@ test.each([
 );
 
 test(
-  'works in a browser, without a bundler',
+  'the packed client works in a browser without a bundler',
   async () => {
     const read = (file: string): string => readFileSync(join(project, file), 'utf8');
     const client = 'node_modules/@fitness/client';
@@ -202,7 +202,7 @@ test(
   TIMEOUT_MS,
 );
 
-/** Loses the first connection of a POST, and forwards the others; under /silent nothing is answered. */
+/** Drops the first connection of a POST and forwards the others. Requests to /silent get no response. */
 const startLossyServer = async () => {
   const methods: string[] = [];
   const server = createServer((incoming, outgoing) => {
@@ -230,7 +230,7 @@ const startLossyServer = async () => {
 };
 
 test(
-  'the packed client works in Hermes, with the globals that React Native supplies',
+  'the packed client works in Hermes with the globals that React Native supplies',
   async () => {
     const { id, username } = await register();
     const picture = join(project, 'portrait.png');

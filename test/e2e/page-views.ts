@@ -22,24 +22,24 @@ export interface Visitor {
   page: Page;
   context: BrowserContext;
   /**
-   * No violation of axe-core or of the content security policy, and no failed request or script since the last call.
-   * `name`: of its screenshot, which is taken where `SCREENSHOTS` names a directory. `refusal`: the status that Chromium
+   * Expects no violation of axe-core or of the content security policy, and no failed request or script since the last call.
+   * `name` names its screenshot, which is taken if `SCREENSHOTS` names a directory. `refusal` is the status that Chromium
    * reports for the page itself.
    */
   expectFine(name: string, refusal?: number): Promise<void>;
-  /** The refusal of a form has the focus and is in view, with its input where it has one. */
+  /** Expects the form's refusal to have the focus and to be in view, together with its input if it has one. */
   expectRefusalInView(): Promise<void>;
-  /** What the browser has complained about since the last `expectFine`. */
+  /** Complaints of the browser since the last `expectFine`. */
   complaints(): readonly string[];
-  /** Presses Tab until the element has the focus, as somebody without a mouse does. */
+  /** Presses Tab until the element has the focus, like somebody without a mouse. */
   tabTo(selector: string): Promise<void>;
-  /** Into the input of this name. */
+  /** Types into the input with this name. */
   type(name: string, text: string): Promise<void>;
-  /** A link or a button that leads to another page. */
+  /** Activates a link or button that leads to another page. */
   press(selector: string): Promise<void>;
 }
 
-/** What is read first after a refusal: the input with its reason, or the alert. True once all of it is in the window. */
+/** The first thing to read after a refusal: the input with its reason, or the alert. True if all of it is in view. */
 const REFUSAL_IS_IN_VIEW = `(() => {
   const focused = document.activeElement;
   const reason = focused.matches('input[aria-invalid=true]')
@@ -52,20 +52,20 @@ const REFUSAL_IS_IN_VIEW = `(() => {
   });
 })()`;
 
-/** Visible texts of a Persian page with a timestamp of the API or a long number in Latin digits. What is copied is marked as left to right. */
+/** Visible texts of a Persian page with an API timestamp or a long number in Latin digits. Copied values are marked as left to right. */
 const LATIN_DATES_AND_AMOUNTS = `(() => {
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-  const found = [];
+  const matches = [];
   while (walker.nextNode()) {
     const { textContent, parentElement } = walker.currentNode;
     if (parentElement.closest('[dir=ltr], [dir=auto], .code, code, pre, bdi, script, option') !== null) continue;
     const text = textContent.replaceAll(/\u2068[^\u2069]*\u2069/g, '');
-    if (/\\d{4}-\\d\\d-\\d\\d|\\d{4,}|\\d,\\d/.test(text)) found.push(textContent.trim());
+    if (/\\d{4}-\\d\\d-\\d\\d|\\d{4,}|\\d,\\d/.test(text)) matches.push(textContent.trim());
   }
-  return found;
+  return matches;
 })()`;
 
-/** Amounts and account numbers that do not fit, and facts of a phone whose label is not above their value. */
+/** Amounts and account numbers that do not fit, and facts on a phone whose label is not above their value. */
 const SQUEEZED_FACTS = `(() => {
   const boxOf = (element) => element.getBoundingClientRect();
   const cut = [...document.querySelectorAll('.whole')].filter((element) => {
@@ -80,7 +80,7 @@ const SQUEEZED_FACTS = `(() => {
   return [...cut, ...beside].map((element) => element.textContent);
 })()`;
 
-/** The first Tab of a page may be far from the element. */
+/** The element may be far from the page's first Tab stop. */
 const MAX_STEPS = 120;
 
 export const openVisitor = async (
@@ -89,7 +89,7 @@ export const openVisitor = async (
 ): Promise<Visitor> => {
   const context = await browser.newContext({ locale, colorScheme, viewport: { width, height: 800 } });
   const page = await context.newPage();
-  /** Violations of the content security policy are written there, as are failed requests and scripts. */
+  /** Console errors: violations of the content security policy, failed requests and failed scripts. */
   let complaints: string[] = [];
   page.on('console', (entry) => entry.type() === 'error' && complaints.push(entry.text()));
   page.on('pageerror', (error) => complaints.push(error.message));
@@ -121,7 +121,7 @@ export const openVisitor = async (
       await page.screenshot({ path: `${directory}/${name}-${locale}-${width}.png`, fullPage: true });
     },
     expectRefusalInView: async () => {
-      // The page before it has none.
+      // The previous page has no refusal.
       await page.locator('.problem').first().waitFor();
       await eventually(() => page.evaluate<boolean>(REFUSAL_IS_IN_VIEW));
     },

@@ -1,4 +1,4 @@
-/** The pages that people see, in a real Chromium: the documentation, the sandbox and the authorization server. */
+/** Pages for people in a real Chromium: the documentation, the sandbox and the authorization server. */
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -22,7 +22,7 @@ import {
 } from './support.ts';
 
 let browser: Browser;
-/** Stands for the app that the authorization server leads back to. */
+/** Simulates the app that the authorization server redirects to. */
 let app: Server;
 beforeAll(async () => {
   app = createServer((_request, response) => response.end('back in the app')).listen(0, '127.0.0.1');
@@ -44,7 +44,7 @@ const open = async (view: PageView): Promise<Page> => {
 afterEach(() => context?.close());
 
 describe.each(VIEWS)('in $locale, $width px wide, $colorScheme', (view) => {
-  test('the pages beside the reference are accessible', async () => {
+  test('the pages next to the reference are accessible', async () => {
     const page = await open(view);
     for (const path of ['/docs/errors', '/docs/events', ...TEXTS.map((text) => text.path)]) {
       await page.goto(`${baseUrl()}${path}`);
@@ -52,7 +52,7 @@ describe.each(VIEWS)('in $locale, $width px wide, $colorScheme', (view) => {
     }
   });
 
-  test('the address of an operation leads to it, with samples in curl, Kotlin, Swift and TypeScript', async () => {
+  test("an operation's address leads to it, with samples in curl, Kotlin, Swift and TypeScript", async () => {
     const page = await open(view);
     const address = 'tag/payments/POST/api/v1/payments/deposit';
     await page.goto(`${baseUrl()}/docs#${address}`);
@@ -78,7 +78,7 @@ describe.each(VIEWS)('in $locale, $width px wide, $colorScheme', (view) => {
     ]);
   });
 
-  test('the reference complains about nothing, and a demo account signs in', async () => {
+  test('the reference causes no console errors, and a demo account signs in', async () => {
     const page = await open(view);
     await page.goto(`${baseUrl()}/docs`);
     expect(await page.locator('html').getAttribute('dir')).toBe(view.direction);
@@ -92,7 +92,7 @@ describe.each(VIEWS)('in $locale, $width px wide, $colorScheme', (view) => {
     expect([unstyled, visitor.complaints()]).toEqual([0, []]);
   });
 
-  test('the page of the sandbox and the payment page are accessible', async () => {
+  test('the sandbox page and the payment page are accessible', async () => {
     const account = await register();
     const body = { amount: 5_000 };
     const { payment_url: paymentUrl } = expectStatus(
@@ -117,7 +117,7 @@ describe.each(VIEWS)('in $locale, $width px wide, $colorScheme', (view) => {
     await visitor.expectFine('payment');
   });
 
-  test('log-in, refusal and consent are accessible, and are passed by keyboard alone', async () => {
+  test('log-in, refusal and consent are accessible, and usable by keyboard alone', async () => {
     const account = await register();
     const { port } = app.address() as AddressInfo;
     const redirect_uri = `http://127.0.0.1:${port}/callback`;
@@ -154,10 +154,10 @@ describe.each(VIEWS)('in $locale, $width px wide, $colorScheme', (view) => {
   });
 });
 
-describe('the page of the sandbox', () => {
+describe('the sandbox page', () => {
   const [view] = VIEWS;
 
-  test('shows an SMS without a reload', async () => {
+  test('the sandbox page shows an SMS without a reload', async () => {
     const account: Account = await register();
     const page = await open(view);
     await page.goto(sandboxUrl());
@@ -185,7 +185,7 @@ describe('the page of the sandbox', () => {
     expect(await page.locator('#sms-list-more').getByText('123451', { exact: true }).isVisible()).toBe(true);
   });
 
-  test('pays a deposit, and the page then shows that it is verified', async () => {
+  test('the sandbox page pays a deposit and then shows it as verified', async () => {
     const account = await register();
     const options = { token: account.token, body: { amount: 7_000 } };
     const { payment_url: url } = expectStatus(await api('POST', '/payments/deposit', options), 201).body;
@@ -200,7 +200,7 @@ describe('the page of the sandbox', () => {
     expect(await balanceOf(account.token)).toBe(7_000);
   });
 
-  test('makes a purchase whose copied token is redeemed', async () => {
+  test('the sandbox page makes a purchase whose copied token can be redeemed', async () => {
     const account = await register();
     const page = await open(view);
     await context.grantPermissions(['clipboard-read', 'clipboard-write'], { origin: sandboxUrl() });

@@ -14,7 +14,7 @@ import {
   untilCodesAreSent,
 } from './support.ts';
 
-describe('while a service is down', () => {
+describe('service outages', () => {
   let account: Account;
   beforeAll(async () => {
     account = await register();
@@ -32,19 +32,19 @@ describe('while a service is down', () => {
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
   };
 
-  test('the gateway stays ready and serves the others', async () => {
+  test('the gateway stays ready and serves the others while a service is down', async () => {
     await expectOthersServed();
     expect(await isReady()).toBe(200);
   });
 
-  test('a gateway that starts becomes ready and serves the others', async () => {
+  test('a gateway that starts while a service is down becomes ready and serves the others', async () => {
     await stack().restart('gateway');
     await eventually(async () => (await isReady()) === 200);
     await expectOthersServed();
   });
 });
 
-describe('while RabbitMQ is down', () => {
+describe('RabbitMQ outages', () => {
   const SERVICES = ['identity', 'gyms', 'content'] as const;
   let account: Account;
   let database: MongoClient;
@@ -59,7 +59,7 @@ describe('while RabbitMQ is down', () => {
     await database.close();
   });
 
-  /** Its readiness, and what it says of RabbitMQ. */
+  /** A service's readiness and its state of RabbitMQ. */
   const readinessOf = async (service: string): Promise<unknown> => {
     const response = await fetch(`${stack().part(service).url}/health/ready`).catch(() => undefined);
     const body = (await response?.json()) as { dependencies?: Record<string, { state: string }> } | undefined;
@@ -68,7 +68,7 @@ describe('while RabbitMQ is down', () => {
   const databaseOf = (service: string) =>
     database.db(stack().part(service).environment.MONGODB_DATABASE ?? '');
 
-  test('services start, answer and write; their events arrive when it is back', async () => {
+  test('services start, respond and write without RabbitMQ, and their events arrive later', async () => {
     for (const service of SERVICES) await stack().restart(service);
     for (const service of SERVICES)
       expect(await readinessOf(service)).toEqual({ status: 200, rabbitmq: 'down' });
@@ -87,7 +87,7 @@ describe('while RabbitMQ is down', () => {
   });
 });
 
-test('a server that runs is not started again, so that it can still be stopped', async () => {
+test('a running server is not started again, so it can still be stopped', async () => {
   const accepts = async (): Promise<boolean> => {
     const { hostname, port } = new URL(stack().describe().servers.AMQP_URL);
     const socket = connect(Number(port), hostname);

@@ -16,7 +16,7 @@ const DOCUMENT = readFileSync(new URL('../../docs/process-access.md', import.met
 
 interface Row {
   server: ProcessName;
-  /** `HTTP`, or `Wallet.Book`. */
+  /** `HTTP`, or an RPC such as `Wallet.Book`. */
   call: string;
   callers: ReadonlySet<ProcessName>;
 }
@@ -37,7 +37,7 @@ const METHODS: ReadonlyMap<string, ServiceDefinition[string]> = new Map(
     .map((method) => [method.path.split('.').at(-1)?.replace('/', '.') ?? '', method]),
 );
 
-/** A route of each service that answers something else than 401 to this caller. */
+/** A route of each service that does not return 401 to this caller. */
 const ROUTES: Readonly<Record<string, string>> = {
   identity: '/roles',
   wallet: '/payments/balance',
@@ -75,7 +75,7 @@ afterAll(() => {
 const sign = (from: ProcessName, audience: ProcessName): string =>
   signers.get(from)?.sign(audience, operator) ?? '';
 
-/** Whether a handler was reached; it may refuse the empty request. */
+/** Whether a handler was reached. It may reject the empty request. */
 const reachesHandler = (server: ProcessName, call: string, context: string | undefined): Promise<boolean> => {
   const method = METHODS.get(call);
   if (method === undefined) throw new Error(`there is no RPC ${call}`);
@@ -113,7 +113,7 @@ const reaches = ({ server, call }: Row, context: string | undefined): Promise<bo
   call === 'HTTP' ? reachesRoute(server, context) : reachesHandler(server, call, context);
 
 describe('docs/process-access.md', () => {
-  test('contains every RPC, and each service', () => {
+  test('the document contains every RPC and each service', () => {
     const calls = new Set(rows.map(({ call }) => call));
     expect([...METHODS.keys()].filter((call) => !calls.has(call))).toEqual([]);
     expect(rows.filter(({ call }) => call === 'HTTP').map(({ server }) => server)).toEqual(
@@ -128,7 +128,7 @@ describe('docs/process-access.md', () => {
   });
 
   test.each([...rows])(
-    '$call at $server refuses what is unsigned or was signed for another process',
+    '$call at $server refuses unsigned calls and calls signed for another process',
     async (row) => {
       expect(await reaches(row, undefined)).toBe(false);
       const [from = 'gateway'] = row.callers;

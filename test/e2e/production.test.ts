@@ -1,4 +1,4 @@
-/** The processes of the demonstration, as they run here, started once more with NODE_ENV=production. */
+/** Starts the demo's processes once more, with NODE_ENV=production. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
@@ -11,15 +11,15 @@ import { stack } from './support.ts';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const SERVERS = { AMQP_URL: 'amqp://fitness:fitness@127.0.0.1:5672' };
 
-/** What points the product at the emulated providers, and is public; a private key is made at each start. */
+/** Public variables that point the product at the emulated providers. Private keys are generated at each start. */
 const EMULATED = Object.keys(productEnvironment('http://127.0.0.1')).filter(
   (name) => !name.endsWith('_PRIVATE_KEY'),
 );
 
-/** The demonstration does not set them: their default is refused. */
+/** Variables that the demo does not set and whose defaults are rejected. */
 const WITH_DEFAULT = ['APP_NAME', 'APP_DEVELOPER'];
 
-/** The refused variables whose values are public; the gateway does not read the broker's address. */
+/** Rejected variables with public values. The gateway does not read the broker's address. */
 const refused: [part: string, main: string, names: string[]][] = [
   [
     'identity',
@@ -62,7 +62,7 @@ const run = async (directory: string, environment: Record<string, string>) => {
     cwd: root,
     env: environment,
     stdio: ['ignore', 'pipe', 'pipe'],
-    // For a process that is not refused.
+    // This stops a process that was not rejected.
     timeout: 60_000,
     killSignal: 'SIGKILL',
   });
@@ -78,9 +78,9 @@ const run = async (directory: string, environment: Record<string, string>) => {
 };
 
 describe('the demonstration in production', () => {
-  test.each(refused)('%s exits with 78 and names what is public', async (part, directory, names) => {
+  test.each(refused)('%s exits with 78 and names its public values', async (part, directory, names) => {
     const { environment } = stack().part(part);
-    // A process that started by mistake would use ports and databases of its own.
+    // If a process started by mistake, it would use other ports and databases.
     const ports = { HTTP_PORT: '0', GRPC_PORT: '0', MONGODB_DATABASE: 'unused' };
     const production = { NODE_ENV: 'production', SEED_DEMO: '0', NODE_NO_WARNINGS: '1' };
     const { code, stdout, stderr } = await run(directory, {
@@ -101,7 +101,7 @@ describe('the demonstration in production', () => {
     for (const name of names.filter((each) => !unset.includes(each))) {
       const value = environment[name] ?? '';
       expect(value).not.toBe('');
-      // `sandbox` is also a word of another explanation.
+      // `sandbox` is also a word in another explanation.
       if (value !== 'sandbox') expect(line).not.toContain(value);
     }
     expect(line).not.toContain(SERVERS.AMQP_URL);

@@ -1,10 +1,10 @@
-/** The tour of README.md, executed as it stands there, on a product of its own: it advances the clock. */
+/** Executes the tour in README.md unchanged, on a separate product because it advances the clock. */
 import { DAY_MS } from '@fitness/shared/kernel/clock.ts';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { type OwnProduct, startOwnProduct } from './own-product.ts';
 import { runShellBlocks } from './shell-blocks.ts';
 
-/** What each block has printed. */
+/** The output of each block. */
 let printed: string[];
 
 let product: OwnProduct;
@@ -17,14 +17,14 @@ beforeAll(async () => {
 
 afterAll(() => product?.close());
 
-/** The JSON documents that a block has printed, one after the other. */
+/** The JSON documents that a block has printed, in order. */
 const answers = (block: number): unknown[] =>
   (printed[block] ?? '')
     .trim()
     .split(/(?<=\})\n(?=\{)/)
     .map((text) => JSON.parse(text));
 
-test('the blockers are listed', () => {
+test('the tour lists the blockers', () => {
   expect(answers(0)).toEqual([
     {
       error: expect.any(String),
@@ -34,7 +34,7 @@ test('the blockers are listed', () => {
   ]);
 });
 
-test('the code is sent and confirmed', () => {
+test('the tour sends and confirms the code', () => {
   const timestamp = expect.stringMatching(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/);
   expect(answers(1)).toEqual([
     { message: expect.any(String), confirmation_required: true },
@@ -42,21 +42,21 @@ test('the code is sent and confirmed', () => {
   ]);
 });
 
-test('the deletion is cancelled', () => {
+test('the tour cancels the deletion', () => {
   expect(answers(2)).toEqual([
     { message: expect.any(String), user: expect.objectContaining({ deletion_scheduled_at: null }) },
   ]);
 });
 
-test('the deposit is in the wallet', () => {
+test("the tour's deposit is in the wallet", () => {
   expect(answers(3)).toEqual([{ balance: 50_000 }]);
 });
 
-test('the purchase is redeemed', () => {
+test('the tour redeems the purchase', () => {
   expect(answers(4)).toEqual([{ data: expect.objectContaining({ type: 'plus' }) }]);
 });
 
-test('the boost has ended after eight days', () => {
+test("the tour's boost has ended after eight days", () => {
   expect(answers(5)).toEqual([
     { data: expect.objectContaining({ boostable_type: 'App\\Models\\TrainingServices\\TrainingService' }) },
     { data: expect.objectContaining({ advanced_ms: 8 * DAY_MS }) },
@@ -64,14 +64,14 @@ test('the boost has ended after eight days', () => {
   ]);
 });
 
-test('the subscription has ended after a month', () => {
+test("the tour's subscription has ended after a month", () => {
   expect(answers(6)).toEqual([
     { data: expect.objectContaining({ advanced_ms: 39 * DAY_MS }) },
     { user: expect.objectContaining({ current_subscription: null }) },
   ]);
 });
 
-test('the account is erased after its grace period', () => {
+test("the tour's account is erased after its grace period", () => {
   expect(answers(7)).toEqual([
     expect.objectContaining({ confirmation_required: true }),
     expect.objectContaining({ deletion_scheduled_at: expect.any(String) }),

@@ -1,4 +1,4 @@
-/** No process starts with a Redis Cluster or a Sentinel: nothing works by half. */
+/** No process starts with a Redis Cluster or a Sentinel, where it would only half work. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
@@ -14,7 +14,7 @@ import { freePorts } from '../../scripts/lib/ports.mjs';
 import { stack } from './support.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-/** EX_CONFIG. */
+/** The exit code EX_CONFIG. */
 const WRONG_CONFIGURATION = 78;
 
 let cluster: RedisServer[];
@@ -52,10 +52,10 @@ describe.each(['gateway', 'identity', 'wallet', 'gyms', 'content', 'media', 'sto
   '%s',
   (name) => {
     test.each<[string, () => RedisServer, string]>([
-      ['each node of a cluster', () => cluster[0] as RedisServer, 'a node of a Redis Cluster'],
-      ['another one', () => cluster[2] as RedisServer, 'a node of a Redis Cluster'],
+      ['a node of a cluster', () => cluster[0] as RedisServer, 'a node of a Redis Cluster'],
+      ['another node of the cluster', () => cluster[2] as RedisServer, 'a node of a Redis Cluster'],
       ['a Sentinel', () => sentinel, 'a Redis Sentinel'],
-    ])('refuses %s at the start, and says so', async (_kind, server, kind) => {
+    ])('a process rejects %s at the start, with an explanation', async (_kind, server, kind) => {
       const { code, output } = await start(name, server().url);
       expect(code).toBe(WRONG_CONFIGURATION);
       const sentence = `REDIS_URL leads to ${kind}, which is not supported: give`;

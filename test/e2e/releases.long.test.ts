@@ -1,6 +1,6 @@
 /**
- * This release and the one before it (test/releases/previous) on one database and broker: each process is replaced by one of the other
- * release, one after another, forward and back, while users go on.
+ * This release and the previous one (test/releases/previous) share one database and broker. Each process is replaced by one of the other
+ * release, one after another, forward and back, while users continue.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -13,7 +13,7 @@ import { type OwnProduct, startOwnProduct } from './own-product.ts';
 
 const TIMEOUT_MS = 20 * 60_000;
 const WORKERS = 2;
-/** Services before gateways: those of the new release may need what the new services answer. */
+/** Services precede gateways, because new gateways may need responses of the new services. */
 const PROGRAMS = ['identity', 'wallet', 'gyms', 'content', 'media', 'store-billing', 'gateway'];
 const REPLICAS = ['', '-2'];
 
@@ -25,7 +25,7 @@ afterAll(async () => {
 }, 60_000);
 
 test(
-  'it takes the place of the one before it, and gives it back, without a failed request, a lost event or a changed index',
+  'two releases replace each other without a failed request, lost event or changed index',
   async () => {
     await checkOutRelease(previousRelease(), checkout);
     product = await startOwnProduct(REPLICAS.length, { release: checkout });
@@ -37,7 +37,7 @@ test(
     const roll = async (replica: string, release: string, directory?: string): Promise<void> => {
       const before = load.result.failures.length;
       const names = PROGRAMS.map((program) => program + replica);
-      // The gateways stay in front: forward they come last, and back first.
+      // The gateways stay in front: they come last on the way forward and first on the way back.
       for (const name of directory === undefined ? names : names.toReversed()) {
         await stack.stop(name);
         await stack.start(name, directory === undefined ? {} : { directory });

@@ -18,10 +18,10 @@ import { MongoClient } from 'mongodb';
 import { stack } from './support.ts';
 
 const SERVICES = ['identity', 'wallet', 'gyms', 'content', 'media', 'store-billing'] as const;
-/** External providers keep what they received. */
+/** External providers keep the data that they received. */
 const OUTSIDE = 'sandbox';
 
-/** Calls `see` with all stored data, piece by piece, and their place. */
+/** Calls `see` with each piece of stored data and its location. */
 type Look = (see: (place: string, content: string) => void) => Promise<void>;
 
 const environmentOf = (part: string): Record<string, string> => stack().part(part).environment;
@@ -90,7 +90,7 @@ const inQueues: Look = async (see) => {
   try {
     for (const queue of queues) {
       const messages = await readQueue(broker, queue).catch((error: { code?: unknown }) => {
-        // A service without consumers has none.
+        // A service without consumers has no such queue.
         if (error.code === NOT_FOUND) return [];
         throw error;
       });
@@ -120,14 +120,14 @@ const inLogs: Look = async (see) => {
   }
 };
 
-/** `<place>: <name of the mark>` for each mark at each place, distinct and sorted. */
+/** `<location>: <name of the mark>` for each mark at each location, distinct and sorted. */
 export const remainsOf = async (marks: Readonly<Record<string, string>>): Promise<string[]> => {
-  const found = new Set<string>();
+  const remains = new Set<string>();
   for (const look of [inDatabases, inRedis, inQueues, inFiles, inLogs]) {
     await look((place, content) => {
       for (const [name, mark] of Object.entries(marks))
-        if (content.includes(mark)) found.add(`${place}: ${name}`);
+        if (content.includes(mark)) remains.add(`${place}: ${name}`);
     });
   }
-  return [...found].toSorted();
+  return [...remains].toSorted();
 };

@@ -1,4 +1,4 @@
-/** Two of each service and of the gateway, while one of them is killed every ten seconds. */
+/** Two replicas of each process, while one of them is killed every ten seconds. */
 import { sleep } from '@fitness/shared/kernel/timing.ts';
 import { afterAll, expect, test } from '@jest/globals';
 import { startAccounting } from './accounting.ts';
@@ -14,7 +14,7 @@ let product: OwnProduct | undefined;
 afterAll(async () => product?.close(), 60_000);
 
 test(
-  'a request fails only when it was under way at a killed process, and no effect is lost or doubled',
+  'only requests pending at a killed process fail, and no effect is lost or duplicated',
   async () => {
     product = await startOwnProduct(2);
     const { stack, client, administrator } = product;
@@ -51,7 +51,7 @@ test(
       lost: [],
       deadLetters: 0,
     });
-    // Each kill may meet the four requests of the load, and nothing else may be interrupted.
+    // Each kill may interrupt the load's four requests, and nothing else may be interrupted.
     expect(result.interrupted.length).toBeLessThanOrEqual(4 * VICTIMS.length);
     expect(result.journeys).toBeGreaterThan(result.interrupted.length * 2);
   },

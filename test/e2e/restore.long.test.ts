@@ -1,6 +1,7 @@
 /**
- * `npm start` with servers of its own, backed up under load, used, and restored twice to the same backup: what was erased and revoked since
- * stays so, who has cancelled a deletion lives on, and what was paid since at the bank and the store is booked or listed. These are emulated, and go on as real ones do.
+ * `npm start` with separate servers is backed up under load, used, and restored twice to the same backup. Erasures and revocations
+ * since the backup persist, and members who cancelled a deletion keep their account. Payments since then at the bank and the store
+ * are booked or listed. Both are emulated and keep running, as real ones would.
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import {
@@ -39,7 +40,7 @@ let environment: NodeJS.ProcessEnv;
 let origin: string;
 let sandboxOrigin: string;
 const running: Running[] = [];
-/** End the load that a failed test has left. */
+/** Functions that end the load if a test has failed. */
 const loads: (() => void)[] = [];
 
 const run = (script: string, args: readonly string[], env: NodeJS.ProcessEnv = environment): Running => {
@@ -113,7 +114,7 @@ beforeAll(async () => {
     DATA_DIRECTORY: join(directory, 'data'),
     SANDBOX: '0',
     SEED_DEMO: '0',
-    // Members who have cancelled since the backup are erased at once if identity starts too early.
+    // If identity starts too early, members who have cancelled since the backup are erased immediately.
     PURGE_INTERVAL_MS: '1000',
     GATEWAY_HTTP_PORT: String(gateway),
     GATEWAY_OPERATIONS_PORT: String(operations),
@@ -166,8 +167,8 @@ const send = async (method: string, url: string, { token, body }: SendOptions = 
 const api = (method: string, path: string, options?: SendOptions): Promise<Answer> =>
   send(method, `${origin}/api/v1${path}`, options);
 
-const expecting = async (status: number, asked: Promise<Answer>): Promise<Answer> => {
-  const answer = await asked;
+const expecting = async (status: number, response: Promise<Answer>): Promise<Answer> => {
+  const answer = await response;
   if (answer.status !== status) throw new Error(`expected ${status}, got ${answer.status}: ${answer.text}`);
   return answer;
 };
@@ -197,7 +198,7 @@ const register = async (name: string): Promise<Member> => {
 const logIn = (login: string, password = PASSWORD): Promise<Answer> =>
   api('POST', '/auth/login', { body: { login, password } });
 
-/** A public file of the account. */
+/** Uploads a public file of the account. */
 const upload = async ({ id, token }: Member): Promise<string> => {
   const form = new FormData();
   form.set('attachable_type', 'App\\Models\\User');
@@ -209,24 +210,24 @@ const upload = async ({ id, token }: Member): Promise<string> => {
   return path;
 };
 
-/** Opens a deposit; returns the track id of the bank. */
+/** Opens a deposit and returns the bank's track id. */
 const openDeposit = async ({ token }: Member, amount: number): Promise<string> => {
   const { body } = await expecting(201, api('POST', '/payments/deposit', { token, body: { amount } }));
   return String(body.payment_url).split('/').at(-1) ?? '';
 };
 
-/** The payer pays, and the browser does not come back. */
+/** Pays, but the browser does not return. */
 const pay = (trackId: string): Promise<Answer> =>
   expecting(302, send('POST', `${sandboxOrigin}/_sandbox/zibal/${trackId}/pay`));
 
-/** The payer pays, and the browser comes back, so that the bank is asked at once. */
+/** Pays, and the browser returns, so the bank is asked at once. */
 const payAndReturn = async (trackId: string): Promise<void> => {
   const { headers } = await pay(trackId);
   await expecting(200, send('GET', headers.get('location') ?? ''));
 };
 
 const TOKEN = 'bought-since';
-/** At the store, which has the money then. */
+/** Buys at the store, which then has the money. */
 const buyAtStore = (): Promise<Answer> =>
   expecting(
     200,
@@ -240,7 +241,7 @@ const redeem = (token: string): Promise<Answer> =>
     body: { channel: 'cafebazaar', product_id: 'premium_plus', purchase_token: TOKEN },
   });
 
-/** Amounts of what was paid, the newest first. */
+/** Amounts of completed payments, newest first. */
 const paymentsOf = async (token: string, type: string): Promise<number[]> => {
   const { body } = await expecting(200, api('GET', `/payments?type=${type}&per_page=50`, { token }));
   const rows: { amount: number; is_done: boolean }[] = body.data;
@@ -258,7 +259,7 @@ const requestDeletion = async ({ token, phone }: Member): Promise<void> => {
   await expecting(202, request({ current_password: PASSWORD, confirmation_code: body.data[0].code }));
 };
 
-/** Cancels the pending deletion; returns for when it was scheduled. */
+/** Cancels the pending deletion and returns the time it was scheduled for. */
 const cancelDeletion = async ({ username }: Member): Promise<number> => {
   const { user, token } = (await expecting(200, logIn(username))).body;
   await expecting(200, api('DELETE', '/auth/delete-account', { token }));
@@ -267,7 +268,7 @@ const cancelDeletion = async ({ username }: Member): Promise<number> => {
 
 const DAY_MS = 86_400_000;
 
-/** Ends the grace period of a pending deletion at this time. */
+/** Sets the end of a pending deletion's grace period. */
 const endGraceAt = async ({ id }: Member, at: Date): Promise<void> => {
   const file = readFileSync(join(directory, 'data/environment/servers.env'), 'utf8');
   const client = new MongoClient(parseEnv(file).MONGODB_URI ?? '');
@@ -283,7 +284,7 @@ const endGraceAt = async ({ id }: Member, at: Date): Promise<void> => {
 const administrator = async (): Promise<string> =>
   (await expecting(200, logIn('administrator', 'demo-password-1'))).body.token;
 
-/** Registers and changes profiles until it is ended; requests that are refused meanwhile do not matter. */
+/** Registers members and changes profiles until it is ended. Requests that are refused do not matter. */
 const load = (mark: string) => {
   let isEnding = false;
   loads.push(() => {
@@ -312,7 +313,7 @@ const load = (mark: string) => {
 
 const journal = (): string[] => readdirSync(join(directory, 'data/journal'), { recursive: true }).map(String);
 
-test('a restore, done twice, brings back no erased account, no file of it and no revoked token, and money is booked or listed', async () => {
+test('two restores bring back no erased account or revoked token, and money is booked or listed', async () => {
   let product = await startProduct();
   const victim = await register('victim');
   const file = await upload(victim);
@@ -340,7 +341,7 @@ test('a restore, done twice, brings back no erased account, no file of it and no
 
   const waverer = await register('waverer');
   await requestDeletion(waverer);
-  // After the backup, and before the restore is over.
+  // The time is after the backup and before the end of the restore.
   await endGraceAt(waverer, new Date(Date.now() + 60_000));
 
   const endLoad = load('busy');
@@ -388,7 +389,7 @@ test('a restore, done twice, brings back no erased account, no file of it and no
       expect(refused).toMatchObject({ code: 1, output: expect.stringContaining('oauth-secret') });
     }
     const entries = journal();
-    // What a restore that was killed has left: it has personal data.
+    // A killed restore may leave personal data behind.
     const leftover = join(directory, 'data/replaced-2026-01-02T03-04-05-678Z');
     mkdirSync(leftover);
     const restored = await finished('scripts/restore.mjs', backup, '--operator', 'Sara', '--overwrite');
@@ -421,10 +422,10 @@ test('a restore, done twice, brings back no erased account, no file of it and no
     expect((await api('GET', file)).status).toBe(404);
     for (const token of [personal, keeper.token, victim.token])
       expect((await api('GET', '/auth/me', { token })).status).toBe(401);
-    // It was cancelled since, and can be cancelled again.
+    // The deletion was cancelled since the backup, and can be cancelled again.
     expect(await cancelDeletion(waverer)).toBeGreaterThan(Date.now() + 13 * DAY_MS);
     const { token } = (await expecting(200, logIn(keeper.username))).body;
-    // The withdrawal is open as in the backup.
+    // The withdrawal is open, as in the backup.
     expect(await balanceOf(token)).toBe(90_000);
     expect((await paymentsOf(token, 'deposit')).sort()).toEqual([100_000, 20_000, 30_000]);
     await eventually(async () => (await paymentsOf(token, 'store_purchase')).length === 1, START);

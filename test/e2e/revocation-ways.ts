@@ -20,15 +20,15 @@ import {
 } from './support.ts';
 
 interface Revocation {
-  /** All of them are refused after the answer. */
+  /** Tokens that are refused after the response. */
   tokens: string[];
-  /** Resolves with the status of the answer. */
+  /** Resolves with the response status. */
   revoke(): Promise<number>;
 }
 
 export interface RevocationWay {
   name: string;
-  /** The status that tells that the credentials are revoked. */
+  /** The status that confirms the revocation. */
   status: number;
   prepare(): Promise<Revocation>;
 }
@@ -80,7 +80,7 @@ export const REVOCATION_WAYS: readonly RevocationWay[] = [
     },
   },
   {
-    name: 'the end of what an app may do',
+    name: 'the end of a grant to an app',
     status: 204,
     prepare: async () => {
       const account = await register();
@@ -92,7 +92,7 @@ export const REVOCATION_WAYS: readonly RevocationWay[] = [
     },
   },
   {
-    name: 'a changed password',
+    name: 'a password change',
     status: 200,
     prepare: async () => {
       const account = await register();
@@ -103,7 +103,7 @@ export const REVOCATION_WAYS: readonly RevocationWay[] = [
     },
   },
   {
-    name: 'a reset password',
+    name: 'a password reset',
     status: 200,
     prepare: async () => {
       const account = await register();
@@ -126,7 +126,7 @@ export const REVOCATION_WAYS: readonly RevocationWay[] = [
     },
   },
   {
-    name: 'a second factor',
+    name: 'a new second factor',
     status: 200,
     prepare: async () => {
       const account = await register();
@@ -192,7 +192,7 @@ export const REVOCATION_WAYS: readonly RevocationWay[] = [
   },
 ];
 
-/** A public read that costs little; a token that is not valid is refused there too. */
+/** A cheap public read, which also refuses an invalid token. */
 const READ = '/api/v1/cities';
 
 export const readStatus = async (origin: string, token: string): Promise<number> => {
@@ -201,7 +201,7 @@ export const readStatus = async (origin: string, token: string): Promise<number>
   return answer.status;
 };
 
-/** The statuses of `count` requests, so many at a time. */
+/** The statuses of `count` requests, with `atOnce` running concurrently. */
 export const readMany = async (
   origins: readonly string[],
   tokens: readonly string[],
@@ -222,10 +222,10 @@ export const readMany = async (
   return statuses;
 };
 
-/** Leaves the machine to what is tested. */
+/** A pause that leaves the machine to the tested product. */
 const PAUSE_MS = 10;
 
-/** Reads with each token again and again, at each origin in turn, until it is stopped. */
+/** Reads with each token repeatedly, at each origin in turn, until stopped. */
 export const keepReading = (origins: readonly string[], tokens: readonly string[]) => {
   let isOver = false;
   let revokedAt = Number.POSITIVE_INFINITY;
@@ -244,7 +244,7 @@ export const keepReading = (origins: readonly string[], tokens: readonly string[
   const readers = tokens.map(reader);
   return {
     seen,
-    /** From now on every request that begins is late if it is let in. */
+    /** From now on, every new request is late if it is admitted. */
     revoked: (): void => {
       revokedAt = performance.now();
     },
@@ -255,7 +255,7 @@ export const keepReading = (origins: readonly string[], tokens: readonly string[
   };
 };
 
-/** The outcomes of the cache of a gateway. */
+/** Outcomes of a gateway's credential cache. */
 export const cacheOutcomes = async (operationsUrl: string): Promise<Record<string, number>> => {
   const text = await (await fetch(`${operationsUrl}/metrics`)).text();
   const rows = text.matchAll(/^credential_cache_total\{outcome="(\w+)"[^}]*\} (\d+)/gm);

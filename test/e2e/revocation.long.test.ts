@@ -1,6 +1,6 @@
 /**
- * Revocations while Redis is killed, frozen, cut off from either side, or restored from an old snapshot, over two gateways: no
- * request that begins after the answer is let in. REVOCATION_REQUESTS: for each fault (default 1,100).
+ * Revocations with two gateways while Redis is killed, frozen, cut off from either side, or restored from an old snapshot. No
+ * request that begins after the response is admitted. REVOCATION_REQUESTS sets the requests per fault (default 1,100).
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -19,11 +19,11 @@ import { api, baseUrl, eventually, expectStatus, register, stack } from './suppo
 
 const REQUESTS = Number(process.env.REVOCATION_REQUESTS ?? 1_100);
 const AT_ONCE = 4;
-/** The usual limit, and for each request ten times what it needs on an idle machine. */
+/** The regular limit, plus ten times what each request needs on an idle machine. */
 const LIMIT_MS = 300_000 + 15 * REQUESTS;
-/** Five seconds, and what password checks and the limits without Redis take. */
+/** Five seconds, plus time for password checks and limits without Redis. */
 const LONGEST_ANSWER_MS = 20_000;
-/** Of a restart of Redis that both gateways notice within five seconds. */
+/** Maximum attempts until a restart of Redis is noticed by both gateways within five seconds. */
 const MOST_ATTEMPTS = 5;
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -31,7 +31,7 @@ const directory = mkdtempSync(join(tmpdir(), 'revocation-'));
 const snapshot = join(directory, 'old.rdb');
 let redisPort = 0;
 let server: ChildProcess;
-/** To Redis, past both proxies. */
+/** A connection to Redis that bypasses both proxies. */
 let redis: Redis;
 let fromGateways: TcpProxy;
 let fromIdentity: TcpProxy;
@@ -42,7 +42,7 @@ let operations: string[] = [];
 const startRedis = async (): Promise<void> => {
   const args = ['--port', String(redisPort), '--bind', '127.0.0.1', '--dir', directory];
   server = spawn('redis-server', [...args, '--save', '', '--appendonly', 'no'], { stdio: 'ignore' });
-  // Rejects where it is not on the PATH.
+  // This rejects if redis-server is not on the PATH.
   await once(server, 'spawn');
   redis = await connectRedis({ url: `redis://127.0.0.1:${redisPort}` });
   await eventually(() => redis.ping().catch(() => false) as Promise<string | false>);
@@ -88,7 +88,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   secondGateway.kill('SIGKILL');
-  // Also after a test that has failed.
+  // A failed test may have left a fault.
   for (const proxy of [fromGateways, fromIdentity]) proxy.restore();
   await Promise.all([stack().restart('identity'), stack().restart('gateway')]);
   await Promise.all([fromGateways.close(), fromIdentity.close()]);
@@ -99,7 +99,7 @@ afterAll(async () => {
 const hits = async (): Promise<number[]> =>
   Promise.all(operations.map(async (url) => (await cacheOutcomes(url)).hit ?? 0));
 
-/** Until both gateways answer this token without identity. */
+/** Waits until both gateways serve this token without asking identity. */
 const untilRemembered = async (token: string): Promise<void> => {
   const before = await hits();
   await eventually(async () => {
@@ -110,11 +110,11 @@ const untilRemembered = async (token: string): Promise<void> => {
 
 interface Fault {
   name: string;
-  /** Before the revocations. */
+  /** Runs before the revocations. */
   begin(): Promise<void>;
-  /** After their answers, before the requests. */
+  /** Runs after the responses, before the requests. */
   follow?: () => Promise<void>;
-  /** After the requests. */
+  /** Runs after the requests. */
   end?: () => Promise<void>;
   /** Whether Redis can acknowledge a revocation. */
   isAcknowledged: boolean;
@@ -154,7 +154,7 @@ const FAULTS: readonly Fault[] = [
     isAcknowledged: false,
   },
   {
-    name: 'restored from a snapshot of before',
+    name: 'restored from an older snapshot',
     begin: keepSnapshot,
     follow: restoreSnapshot,
     isAcknowledged: true,
@@ -169,8 +169,8 @@ const total = (statuses: readonly Map<number, number>[]): Record<string, number>
   return sums;
 };
 
-describe('while Redis is', () => {
-  const title = '$name, nobody is let in after a revocation';
+describe('requests during a Redis fault', () => {
+  const title = 'no request is admitted after a revocation while Redis is $name';
   const nobodyIsLetIn = async (fault: Fault): Promise<void> => {
     const control = await register();
     const revocations = await Promise.all(
@@ -205,7 +205,7 @@ describe('while Redis is', () => {
       const seconds = ((performance.now() - startedAt) / 1_000).toFixed(0);
       process.stdout.write(`${fault.name}: ${JSON.stringify(total(statuses))} in ${seconds} s\n`);
       expect(total(statuses)).toEqual({ 401: share * revocations.length });
-      // The product works meanwhile.
+      // The product must work during the fault.
       expect(await readStatus(origins[1] ?? '', control.token)).toBe(200);
       await fault.end?.();
       await untilRemembered(control.token);
@@ -218,11 +218,11 @@ describe('while Redis is', () => {
 });
 
 /**
- * In the test above the gateways ask identity about each token before Redis is back, and forget what they knew. Here nobody
- * reads meanwhile, so that both still have the record whose epoch the snapshot brings back.
+ * In the test above, the gateways ask identity about each token before Redis is back, and drop their records. Here nobody
+ * reads in the meantime, so both still have the record whose epoch the snapshot restores.
  */
 test(
-  'a Redis that is back within the life of a record, with the epoch of before, lets nobody in',
+  "a Redis restored within a record's lifetime, with an old epoch, admits no revoked token",
   async () => {
     const control = await register();
     const isWithinLife = async (): Promise<boolean> => {
@@ -232,7 +232,7 @@ test(
       await keepSnapshot();
       expectStatus(await api('POST', '/auth/logout', { token }), 204);
       await restoreSnapshot();
-      // They are connected again, and remember on the new connection.
+      // Both gateways are connected again and cache on the new connection.
       await untilRemembered(control.token);
       const life = performance.now() - knownSince;
       const statuses = await Promise.all(origins.map((origin) => readStatus(origin, token)));

@@ -1,4 +1,4 @@
-/** No request that begins after the answer to a revocation is let in, although the gateway remembers tokens. */
+/** No request that begins after the response to a revocation is admitted, although the gateway caches tokens. */
 import { connectRedis, type Redis } from '@fitness/shared/runtime/redis.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { cacheOutcomes, keepReading, REVOCATION_WAYS, readMany, readStatus } from './revocation-ways.ts';
@@ -13,8 +13,8 @@ const outcomes = async (): Promise<Record<string, number>> => {
 };
 const hits = async (): Promise<number> => (await outcomes()).hit ?? 0;
 
-describe('after the answer to', () => {
-  test.each(REVOCATION_WAYS)('$name, a request with the token is 401', async ({ prepare, status }) => {
+describe('revocations', () => {
+  test.each(REVOCATION_WAYS)('a request with the token is 401 after $name', async ({ prepare, status }) => {
     const { tokens, revoke } = await prepare();
     const before = await hits();
     const readers = keepReading([baseUrl()], tokens);
@@ -31,20 +31,20 @@ describe('after the answer to', () => {
   });
 });
 
-describe('after the answer to a change of permissions', () => {
-  /** Needs `payments.view_all`. */
+describe('changes of permissions', () => {
+  /** A route that needs `payments.view_all`. */
   const OF_OTHERS = '/payments/balance?user_id=1';
   const readOthers = async (token: string): Promise<number> =>
     (await api('GET', OF_OTHERS, { token })).status;
-  const roleOf = async (administrator: string, wanted: string) => {
+  const roleOf = async (administrator: string, roleName: string) => {
     const { data } = expectStatus(await api('GET', '/roles', { token: administrator }), 200).body;
-    return data.find(({ name }: { name: string }) => name === wanted) as {
+    return data.find(({ name }: { name: string }) => name === roleName) as {
       id: number;
       permissions: string[];
     };
   };
 
-  test('of the roles of a user, and of a role, every request has the new ones', async () => {
+  test("every request has the new permissions after a change of a user's roles or of a role", async () => {
     const [administrator, { id, token }] = [await administratorToken(), await register()];
     const put = async (path: string, body: unknown) =>
       expectStatus(await api('PUT', path, { token: administrator, body }), 200);
@@ -75,14 +75,14 @@ describe('after the answer to a change of permissions', () => {
   });
 });
 
-/** It knows the epochs of before, and would never learn of a revocation. */
+/** A replica knows only old epochs and would never learn of a revocation. */
 describe('a Redis that is a replica', () => {
   let redis: Redis;
   beforeAll(async () => {
     redis = await connectRedis({ url: stack().describe().servers.REDIS_URL });
   });
   afterAll(async () => redis.disconnect());
-  /** The states that the gateways tell, each once. */
+  /** The distinct states that the gateways report. */
   const statesAtGateways = async (): Promise<string[]> => {
     const states = stack()
       .replicas('gateway')
@@ -94,11 +94,11 @@ describe('a Redis that is a replica', () => {
       });
     return [...new Set(await Promise.all(states))];
   };
-  // Each gateway finds out for itself.
+  // Each gateway detects the state independently.
   const untilGatewaysSay = (state: string): Promise<unknown> =>
     eventually(async () => (await statesAtGateways()).join() === state);
 
-  test('is asked by no gateway, until it is a primary again', async () => {
+  test('no gateway uses a Redis that is a replica until it is a primary again', async () => {
     const { token } = await register();
     const isRemembered = async (): Promise<boolean> => {
       const before = await hits();
@@ -124,7 +124,7 @@ describe('a Redis that is a replica', () => {
 
 /** Nobody advances the epochs that such a gateway reads. */
 describe.each([
-  // By a user who may read the keys of every namespace.
+  // The user may read the keys of every namespace.
   [
     'namespace',
     () => ({ EVENTS_NAMESPACE: 'another', REDIS_URL: stack().describe().servers.REDIS_URL ?? '' }),
@@ -134,7 +134,7 @@ describe.each([
   beforeAll(() => stack().restart('gateway', environment()));
   afterAll(() => stack().restart('gateway'));
 
-  test('remembers no token, and says so', async () => {
+  test('the gateway caches no token and reports the mismatch', async () => {
     const { token } = await register();
     for (let time = 0; time < 10; time += 1) expect(await readStatus(baseUrl(), token)).toBe(200);
     expectStatus(await api('POST', '/auth/logout', { token }), 204);

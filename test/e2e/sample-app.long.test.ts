@@ -71,7 +71,7 @@ const newPosts = async ({ id, token }: Account, count: number): Promise<void> =>
 };
 
 describe.each(VIEWS)('in $locale, $width px wide, $colorScheme', (view) => {
-  test('a member signs in, publishes a post with a picture, pays a deposit, and sees what blocks a deletion', async () => {
+  test('a member signs in, publishes a post with a picture, pays a deposit, and sees deletion blockers', async () => {
     const account = await register();
     await open(view);
     await visitor.expectFine('sample-sign-in');
@@ -119,7 +119,7 @@ describe.each(VIEWS)('in $locale, $width px wide, $colorScheme', (view) => {
 
 const [view] = VIEWS;
 
-test('the demo data has posts with pictures, which guests see', async () => {
+test('guests see the demo posts with their pictures', async () => {
   const { user } = expectStatus(await login('owner', 'demo-password-1'), 200).body;
   const path = `/posts?type=App\\Models\\User&item_id=${user.id}`;
   const { data } = expectStatus(await api('GET', path), 200).body;
@@ -134,7 +134,7 @@ test('the demo data has posts with pictures, which guests see', async () => {
   }
 });
 
-test('a deleted account is signed out, each of its tokens is 401, and a later sign-in can keep it', async () => {
+test('a deleted account is signed out, its tokens are 401, and a later sign-in can keep it', async () => {
   const account = await register();
   await open(view);
   await signIn(account);
@@ -173,7 +173,7 @@ test('a session that ended elsewhere leads back to the sign-in', async () => {
   expect(await page.locator('#notice').textContent()).toContain('session has ended');
 });
 
-test('the second page of posts is fetched when its first row is asked for, and each post is shown once', async () => {
+test('the second page of posts is fetched only when needed, and each post is shown once', async () => {
   const account = await register();
   await newPosts(account, 32);
   await open(view);
@@ -195,7 +195,7 @@ test('the second page of posts is fetched when its first row is asked for, and e
   expect(await own.allTextContents()).toEqual(titles);
 });
 
-test('a deposit whose answer was lost is repeated with the same key, and made once', async () => {
+test('a deposit whose response was lost is repeated with the same key and made once', async () => {
   const account = await register();
   await open(view);
   await signIn(account);
@@ -204,7 +204,7 @@ test('a deposit whose answer was lost is repeated with the same key, and made on
   await page.route('**/api/v1/payments/deposit', async (route) => {
     if (route.request().method() !== 'POST') return route.continue();
     keys.push(route.request().headers()['idempotency-key']);
-    // The product has made it; the app does not see the answer.
+    // The product has made the deposit, but the app does not see the response.
     await route.fetch();
     return keys.length <= 4 ? route.abort() : route.continue();
   });
@@ -219,7 +219,7 @@ test('a deposit whose answer was lost is repeated with the same key, and made on
   expect(body.meta.total).toBe(1);
 });
 
-test('a tab that is closed without a payment leaves the balance as it was', async () => {
+test('a tab that is closed without a payment leaves the balance unchanged', async () => {
   const account = await register();
   await deposit(account.token, 7_000);
   await open(view);

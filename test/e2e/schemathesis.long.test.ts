@@ -1,4 +1,4 @@
-/** Whether the product does what its document says: Schemathesis, all phases, as four callers. */
+/** Schemathesis checks that the product matches its document, in all phases, as four callers. */
 import { execFile } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -13,16 +13,16 @@ const run = promisify(execFile);
 
 const VERSION = '4.32.5';
 const MAX_EXAMPLES = '3';
-/** Each is a series of requests; of a few, hardly one follows a link. */
+/** Each example is a series of requests. With only a few, hardly any follows a link. */
 const STATEFUL_EXAMPLES = 40;
-/** They end the session of the caller, or the account. */
+/** Operations that end the caller's session or account. */
 const ENDING = [
   'postAuthLogout',
   'deleteAuthSessionsById',
   'putAuthChangePassword',
   'postAuthDeleteAccount',
   'deleteUsersById',
-  // The administrator of the other tests.
+  // These would change the administrator of other tests.
   'putUsersById',
   'putRolesById',
 ];
@@ -31,7 +31,7 @@ let program: string;
 const directory = mkdtempSync(join(tmpdir(), 'schemathesis-'));
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
-/** From PyPI, once for each version. Needs Python 3.10 or later. */
+/** Installs Schemathesis from PyPI, once per version. It needs Python 3.10 or later. */
 const install = async (): Promise<string> => {
   const home = cacheDirectory(`schemathesis-${VERSION}`);
   const installed = join(home, 'bin', 'schemathesis');
@@ -42,8 +42,8 @@ const install = async (): Promise<string> => {
 };
 
 /**
- * It does not take a field for required in general because one request was refused without it: `capacity` is, until a gym has
- * one, and `current_password` is with a new e-mail.
+ * Turns off error feedback: a field is not generally required because one request was refused without it. `capacity` is required until a
+ * gym has one, and `current_password` with a new e-mail.
  */
 const CONFIGURATION = `[phases.fuzzing.error-feedback]
 enabled = false
@@ -51,7 +51,7 @@ enabled = false
 max-examples = ${STATEFUL_EXAMPLES}
 `;
 
-/** Its own, because the administrator's requests delete the demo data. */
+/** A separate product, because the administrator's requests delete the demo data. */
 let product: OwnProduct;
 let leave: () => void;
 beforeAll(async () => {
@@ -75,7 +75,7 @@ const tokenWithRole = async (name: string): Promise<string> => {
   return account.token;
 };
 
-/** For example `70 of 77 operations, 4432 generated, 4432 passed, 3 of 432 links`. */
+/** A summary such as `70 of 77 operations, 4432 generated, 4432 passed, 3 of 432 links`. */
 const summaryOf = (output: string): string => {
   const [, tested = '?', all = '?'] = /Selected: (\d+)\/(\d+)/.exec(output) ?? [];
   const [cases = 'no test cases'] = /\d+ generated,.*/.exec(output) ?? [];
@@ -91,7 +91,7 @@ const CALLERS: [string, () => Promise<string | undefined>][] = [
 ];
 
 test.each(CALLERS)(
-  'the product agrees with its document, as %s',
+  'the product agrees with its document when the caller is a %s',
   async (name, tokenFor) => {
     const token = await tokenFor();
     const authorization = token === undefined ? [] : ['--header', `Authorization: Bearer ${token}`];
@@ -110,7 +110,7 @@ test.each(CALLERS)(
         '--no-color',
       ],
       ...['--request-timeout', '30', '--generation-database', 'none', '--no-shrink'],
-      // Who may do what, what is taken and which code is right is not in a schema: a valid request may be 422.
+      // A schema does not contain permissions and business rules, so a valid request may be 422.
       ...['--exclude-checks', 'positive_data_acceptance'],
       ...ENDING.flatMap((id) => ['--exclude-operation-id', id]),
       ...authorization,

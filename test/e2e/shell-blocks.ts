@@ -1,4 +1,4 @@
-/** The commands of a document, executed as they stand there. */
+/** Executes the commands in a document unchanged. */
 import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
@@ -7,8 +7,8 @@ const ROOT = new URL('../../', import.meta.url);
 const MARK = '=== the next block ===';
 
 /**
- * Runs all `sh` blocks of a file, or of what `part` finds in it, in one shell that ends at the first failure. Returns what each block
- * has printed.
+ * Runs all `sh` blocks of a file, or of its first match of `part`, in one shell that ends at the first failure. Returns the
+ * output of each block.
  */
 export const runShellBlocks = async (
   file: string,

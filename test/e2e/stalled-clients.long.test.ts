@@ -23,7 +23,7 @@ const stall = async (head: string[]) => {
   return heard;
 };
 
-test('300 stalled log-ins and 100 stalled uploads delay nobody, and are refused', async () => {
+test('300 stalled log-ins and 100 stalled uploads are refused and delay no other client', async () => {
   const { token, username } = await register();
   const login = ['POST /api/v1/auth/login HTTP/1.1', 'content-type: application/json', 'content-length: 300'];
   const upload = [
@@ -37,7 +37,7 @@ test('300 stalled log-ins and 100 stalled uploads delay nobody, and are refused'
   const signal = AbortSignal.timeout(30_000);
   expect((await fetch(`${baseUrl()}/health/ready`, { signal })).status).toBe(200);
   const headers = { authorization: `Bearer ${token}` };
-  // The tokens of a hundred uploads are checked at the same time.
+  // The tokens of a hundred uploads are being checked at the same time.
   await eventually(
     async () => (await fetch(`${baseUrl()}/api/v1/auth/me`, { headers, signal })).status === 200,
   );

@@ -1,4 +1,4 @@
-/** The tour on the start page, in a real Chromium: each button gives the answers that its step promises. */
+/** The tour on the start page in a real Chromium: each button gives the responses that its step promises. */
 import { launchChromium } from '@fitness/shared/testing/chromium.ts';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Browser, Page } from 'playwright-core';
@@ -7,7 +7,7 @@ import { openVisitor, VIEWS, type Visitor } from './page-views.ts';
 import { baseUrl, eventually, useProduct } from './support.ts';
 
 let browser: Browser;
-/** The tour advances the clock. */
+/** A separate product, because the tour advances the clock. */
 let product: OwnProduct;
 let leave: (() => void) | undefined;
 beforeAll(async () => {
@@ -27,7 +27,7 @@ afterEach(() => visitor?.context.close());
 
 interface Outcome {
   statuses: string[];
-  /** JSON of the last one. */
+  /** The last JSON response. */
   answer: unknown;
 }
 
@@ -47,14 +47,14 @@ const isEnabled = async (): Promise<string[]> => {
   return buttons.evaluateAll((all) => all.map(({ id }) => id.replace('tour-', '')));
 };
 
-/** Beside the buttons that cannot be pressed yet. */
+/** Texts next to buttons that cannot be pressed yet. */
 const reasons = async (): Promise<string[]> => page.locator('[id$=-after]:visible').allTextContents();
 const EN_REASONS = [2, 3, 3, 3, 5].map((step) => `Run step ${step} first.`);
 const FA_REASONS = ['۲', '۳', '۳', '۳', '۵'].map((step) => `اول گام ${step} را اجرا کنید.`);
 
-// Two: the steps of the account `saver` share its five attempts a minute.
+// Only two views, because the steps of the account `saver` share its five attempts a minute.
 describe.each([VIEWS[0], VIEWS[3]])('in $locale, $width px wide, $colorScheme', (view) => {
-  test('the buttons of the tour give the answers that they promise, in their order', async () => {
+  test('the buttons of the tour give the promised responses in order', async () => {
     visitor = await openVisitor(browser, view);
     ({ page } = visitor);
     await page.goto(baseUrl());
@@ -112,7 +112,7 @@ describe.each([VIEWS[0], VIEWS[3]])('in $locale, $width px wide, $colorScheme', 
   });
 });
 
-test('the tour says so when the sandbox does not answer', async () => {
+test('the tour reports a sandbox that does not respond', async () => {
   visitor = await openVisitor(browser, VIEWS[0]);
   ({ page } = visitor);
   await page.goto(baseUrl());
@@ -122,7 +122,7 @@ test('the tour says so when the sandbox does not answer', async () => {
   expect(await isEnabled()).toEqual(['blocked', 'deletion', 'erasure']);
 });
 
-test('without scripts the page shows the requests and no buttons', async () => {
+test('the page shows the requests and no buttons without scripts', async () => {
   const context = await browser.newContext({ javaScriptEnabled: false });
   try {
     const plain = await context.newPage();

@@ -51,20 +51,20 @@ const storeCalls = async (token: string): Promise<number> =>
   (await sandbox('GET', `/store/calls?token=${token}`)).body.count;
 
 const storePayments = async ({ token }: Account): Promise<Schemas['Payment'][]> => {
-  const found = [];
+  const payments = [];
   for await (const payment of clientOf(token).list('/api/v1/payments', { type: 'store_purchase' }))
-    found.push(payment);
-  return found;
+    payments.push(payment);
+  return payments;
 };
 
-/** Time for repeated events to arrive. */
+/** Waits long enough for repeated events to arrive. */
 const laterOnesArrive = async (): Promise<void> => {
   const later = await register();
   expectStatus(await redeem(later, 'premium_plus', await bought('premium_plus')), 201);
   await eventually(async () => (await storePayments(later)).length > 0);
 };
 
-describe('a redemption', () => {
+describe('redemptions', () => {
   test.each<[Sku, () => object, () => string | undefined]>([
     ['premium_plus', () => ({}), () => undefined],
     ['boost_basic', () => ({ boostable_type: 'gym', boostable_id: gymId }), () => `/gyms/${gymId}`],
@@ -74,7 +74,7 @@ describe('a redemption', () => {
       () => `/training-services/${serviceId}`,
     ],
   ])(
-    'of %s is 201, then 200 with the same body and no question to the store, and shown in what it is for',
+    'a redemption of %s is 201, then 200 with the same body, and is shown on its target',
     async (sku, target, shownAt) => {
       const token = await bought(sku);
       const granted = await redeem(owner, sku, token, target());
@@ -90,7 +90,7 @@ describe('a redemption', () => {
     },
   );
 
-  test('of another user’s token gets the same bytes as an unknown product', async () => {
+  test("another user's purchase token gets the same bytes as an unknown product", async () => {
     const [first, second] = [await register(), await register()];
     const token = await bought('premium_plus');
     expect((await redeem(first, 'premium_plus', token)).status).toBe(201);
@@ -101,7 +101,7 @@ describe('a redemption', () => {
     expect(unknown.body).toEqual({ error: expect.any(String), code: 'store_purchase.not_found' });
   });
 
-  test('without a permission for any product is 403 before the body is read', async () => {
+  test('a redemption without any purchase permission is 403 before the body is read', async () => {
     const account = await register();
     const body = { name: 'reader', permissions: ['payments.view_own'] };
     const made = expectStatus(await api('POST', '/auth/tokens', { token: account.token, body }), 201).body;
@@ -111,7 +111,7 @@ describe('a redemption', () => {
     expect((await api('POST', PATH, { body: '{"channel": ' })).status).toBe(401);
   });
 
-  test('the eleventh of a user within a minute is 429, over all their access and purchase tokens', async () => {
+  test("a user's eleventh redemption within a minute is 429, across all tokens", async () => {
     const account = await register();
     const body = { name: 'second' };
     const second = expectStatus(await api('POST', '/auth/tokens', { token: account.token, body }), 201).body;
@@ -123,8 +123,8 @@ describe('a redemption', () => {
   });
 });
 
-describe('its payment', () => {
-  test('is in the history within a second after the 201, and never in the balance', async () => {
+describe('payments of redemptions', () => {
+  test('the payment is in the history within a second after the 201, and never in the balance', async () => {
     const waits: number[] = [];
     for (let turn = 0; turn < 5; turn += 1) {
       const account = await register();
@@ -132,8 +132,8 @@ describe('its payment', () => {
       const granted = expectStatus(await redeem(account, 'premium_plus', token), 201);
       const answeredAt = performance.now();
       const [payment] = await eventually(async () => {
-        const found = await storePayments(account);
-        return found.length > 0 && found;
+        const payments = await storePayments(account);
+        return payments.length > 0 && payments;
       });
       waits.push(performance.now() - answeredAt);
       expect(payment).toMatchObject({
@@ -149,7 +149,7 @@ describe('its payment', () => {
     expect(median).toBeLessThan(1_000);
   });
 
-  test('is there once when the broker was down at the 201', async () => {
+  test('the payment exists once if the broker was down at the 201', async () => {
     const product = stack();
     const account = await register();
     const token = await bought('premium_plus');
@@ -167,7 +167,7 @@ describe('its payment', () => {
     await untilCodesAreSent();
   });
 
-  test('is there once when store-billing was killed right after the 201', async () => {
+  test('the payment exists once if store-billing was killed right after the 201', async () => {
     const product = stack();
     const account = await register();
     const token = await bought('premium_plus');
@@ -182,7 +182,7 @@ describe('its payment', () => {
 });
 
 describe('concurrent purchases from store and wallet', () => {
-  test('give one subscription; the wallet is charged for it, or not at all', async () => {
+  test('concurrent purchases give one subscription, and the wallet is charged for it or not at all', async () => {
     const account = await register();
     await deposit(account.token, 3 * PRICES.premium_plus);
     const tokens = await Promise.all(Array.from({ length: 5 }, () => bought('premium_plus')));

@@ -1,27 +1,27 @@
-/** The view of a client: HTTP through the gateway, SMS and payments in the sandbox. */
+/** A client's view: HTTP through the gateway, SMS and payments in the sandbox. */
 import { randomInt } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Client, createClient, RateLimitError, type Schemas, unwrap } from '@fitness/client';
 import { type Answer, eventually } from '@fitness/shared/testing/harness.ts';
 import { connectStack } from '../../scripts/lib/stack-client.mjs';
 
-const needed = (name: string): string => {
+const requiredVariable = (name: string): string => {
   const value = process.env[name];
   if (value === undefined) throw new Error(`${name} is not set: run these tests by \`npm test\``);
   return value;
 };
 
-export const baseUrl = (): string => needed('E2E_BASE_URL');
+export const baseUrl = (): string => requiredVariable('E2E_BASE_URL');
 
 /** One transparent pixel. */
 export const PNG = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
   'base64',
 );
-export const sandboxUrl = (): string => needed('E2E_SANDBOX_URL');
+export const sandboxUrl = (): string => requiredVariable('E2E_SANDBOX_URL');
 export const stack = connectStack;
 
-/** The functions of this file call another product, until the returned function is called: the files of one process share its environment. */
+/** Points the functions of this file at another product until the returned function is called. Files of one process share its environment. */
 export const useProduct = ({ url, sandboxUrl: sandboxOrigin }: { url: string; sandboxUrl: string }) => {
   const before = { E2E_BASE_URL: process.env.E2E_BASE_URL, E2E_SANDBOX_URL: process.env.E2E_SANDBOX_URL };
   Object.assign(process.env, { E2E_BASE_URL: url, E2E_SANDBOX_URL: sandboxOrigin });
@@ -61,10 +61,10 @@ const request = async (
   };
 };
 
-/** The client of apps. It does not repeat requests here: a 503 is a finding. */
+/** The client for apps. Here it does not repeat requests: a 503 is a finding. */
 export const clientOf = (token?: string): Client => createClient({ baseUrl: baseUrl(), token, retries: 0 });
 
-/** A request as it is given, also one that no client makes. `path` is below `/api/v1`. */
+/** Sends any request, even one that no client makes. `path` is below `/api/v1`. */
 export const api = (method: string, path: string, options: SendOptions = {}): Promise<Answer> =>
   request(`${baseUrl()}/api/v1${path}`, method, options);
 
@@ -89,13 +89,13 @@ export interface Account {
 // The demo accounts have the smallest numbers.
 let lastDigits = randomInt(1_000_000, 9_000_000);
 
-/** Random at first, then counting up: two numbers of one process never collide. */
+/** Starts at a random number and counts up, so two numbers of one process never collide. */
 export const sevenDigits = (): string => {
   lastDigits += 1;
   return String(lastDigits);
 };
 
-/** A new member with random names and numbers, so that tests can be repeated on the same data. */
+/** A new member with random names and numbers, so tests can be repeated on the same data. */
 export const register = async (fields: Record<string, unknown> = {}): Promise<Account> => {
   const suffix = `${process.hrtime.bigint().toString(36)}${randomInt(1_000)}`;
   const phone = `+98912${sevenDigits()}`;
@@ -135,8 +135,8 @@ const demoLogin = async (username: DemoAccount): Promise<string> => {
 };
 
 /**
- * All test files use these accounts, and an account has ten log-ins a minute: a process logs in once, and waits
- * when the others have used them up.
+ * All test files share these accounts, which have ten log-ins a minute. A process therefore logs in once, and waits
+ * if others have used them up.
  */
 const demoToken = (username: DemoAccount): Promise<string> => {
   const token = demoTokens.get(username) ?? demoLogin(username);
@@ -177,8 +177,8 @@ export const commit = (account: Account, code: string, options: SendOptions = {}
   });
 
 /**
- * Waits until a code can be requested, whichever replica answers: each finds the way back to the broker for itself. A test that stops
- * RabbitMQ ends with it, so that the next one finds a product that is whole.
+ * Waits until a code can be requested from every replica, since each reconnects to the broker independently. A test that stops
+ * RabbitMQ ends with this call, so the next one finds a working product.
  */
 export const untilCodesAreSent = async (): Promise<void> => {
   const needed = 4 * (stack().replicas('identity').length - 1) + 1;
@@ -190,16 +190,16 @@ export const untilCodesAreSent = async (): Promise<void> => {
   await eventually(isBack, { intervalMs: 100 });
 };
 
-/** Both phases of delete-account. */
+/** Performs both phases of delete-account. */
 export const scheduleDeletion = async (account: Account): Promise<Answer> => {
   expectStatus(await arm(account), 200);
   return expectStatus(await commit(account, await newestCode(account.phone)), 202);
 };
 
-/** Makes a deposit, paid at the bank gateway. */
+/** Makes a deposit that is paid at the bank gateway. */
 export const deposit = async (token: string, amount: number): Promise<void> => {
-  const asked = clientOf(token).POST('/api/v1/payments/deposit', { body: { amount } });
-  const trackId = new URL((await unwrap(asked)).payment_url).pathname.split('/').at(-1);
+  const opening = clientOf(token).POST('/api/v1/payments/deposit', { body: { amount } });
+  const trackId = new URL((await unwrap(opening)).payment_url).pathname.split('/').at(-1);
   const paid = await sandbox('POST', `/zibal/${trackId}/pay`);
   const callback = paid.headers.get('location');
   if (callback === null) throw new Error(`the payment was not taken: ${paid.text}`);

@@ -1,4 +1,4 @@
-/** What a collector of OpenTelemetry gets of a use case that goes through all transports. `SCREENSHOTS=<directory>` keeps a picture of the trace. */
+/** OpenTelemetry data of a use case that involves all transports. `SCREENSHOTS=<directory>` saves a picture of the trace. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -33,7 +33,7 @@ const restartAll = async (environment: Record<string, string>): Promise<void> =>
   for (const part of PARTS) await stack().restart(part, environment);
 };
 
-/** A purchase whose client asks that it is not recorded. */
+/** A purchase whose client asks not to be recorded. */
 const purchase = async (): Promise<void> => {
   const { trainer, trainee } = accounts;
   const body = { title: 'Traced', description: 'Plan', price: 10_000, duration_days: 30 };
@@ -57,7 +57,7 @@ const withoutParent = (): CollectedSpan[] => {
   return traced().filter(({ parentSpanId = '' }) => !ids.has(parentSpanId));
 };
 
-/** The names of `span` and its ancestors, the oldest first; those of queues without the namespace of this run. */
+/** Names of `span` and its ancestors, oldest first. Queue names omit the namespace of this run. */
 const pathTo = (span: CollectedSpan): string[] => {
   const parent = traced().find(({ spanId }) => spanId === span.parentSpanId);
   const { EVENTS_NAMESPACE = '' } = stack().part('identity').environment;
@@ -75,7 +75,7 @@ beforeAll(async () => {
   await untilCodesAreSent();
   accounts = { trainer: await register(), trainee: await register() };
   await purchase();
-  // Two requests with secrets in their bodies.
+  // These two requests have secrets in their bodies.
   expectStatus(await arm(accounts.trainee), 200);
   code = await newestCode(accounts.trainee.phone);
   await api('POST', '/auth/login', {
@@ -85,7 +85,7 @@ beforeAll(async () => {
     () => ['smtp', `send ${EMAIL}`].every((name) => traced().some((span) => span.name === name)),
     { timeoutMs: 30_000 },
   );
-  // Each process sends its spans at its own time. What is still missing then is shown by the test.
+  // Each process sends its spans independently. If any are missing, the test reports them.
   const isComplete = (): boolean =>
     withoutParent().length === 0 &&
     traced().some(({ service, name }) => service === 'wallet' && name.endsWith('/Book'));
@@ -99,7 +99,7 @@ afterAll(async () => {
   await untilCodesAreSent();
 });
 
-test('one trace leads from the gateway through HTTP, gRPC, outbox, RabbitMQ and the consumers to the provider', () => {
+test('one trace leads through HTTP, gRPC, outbox, RabbitMQ and the consumers to the provider', () => {
   const spans = traced();
   if (process.env.SCREENSHOTS !== undefined)
     writeFileSync(join(process.env.SCREENSHOTS, 'trace.svg'), drawTrace(spans));
@@ -126,14 +126,14 @@ test('one trace leads from the gateway through HTTP, gRPC, outbox, RabbitMQ and 
       'identity: smtp',
     ].join(' > '),
   ]);
-  // The outbox of each service, until the broker has confirmed.
+  // The outbox span of each service lasts until the broker has confirmed.
   expect(
     paths.filter((path) => / > [a-z]+: send [^>]+$/.test(path)).map((path) => path.split(': send ')[1]),
   ).toEqual(expect.arrayContaining([event, EMAIL]));
 });
 
-describe('what is exported', () => {
-  test('has the same trace id in the log as in the spans', async () => {
+describe('exported data', () => {
+  test('exported log lines have the trace ids of the spans', async () => {
     await eventually(() => collector.logs.some(({ traceId }) => traceId === TRACE_ID));
     const [line] = collector.logs.filter(({ traceId }) => traceId === TRACE_ID);
     expect(line).toMatchObject({ service: 'gateway', body: 'request', severity: 'info' });
@@ -143,7 +143,7 @@ describe('what is exported', () => {
     });
   });
 
-  test('has the metrics of Prometheus', async () => {
+  test('exported metrics equal those for Prometheus', async () => {
     const route = '/api/v1/training-services/:id/purchase';
     const has = (service: string, name: string, labels: Record<string, string>, value: number) => () =>
       collector.points.some(
@@ -160,13 +160,13 @@ describe('what is exported', () => {
     await eventually(has('wallet', 'circuit_breaker_open', {}, 0));
   });
 
-  test('has the headers for the collector, and in nothing a secret or a value of a request', () => {
+  test("exported data has the collector's headers, and contains no secret or request value", () => {
     const { trainer, trainee } = accounts;
     expect(collector.requests.map(({ headers }) => headers['x-collector-token'])).not.toContain(undefined);
     const apiKey = stack().part('identity').environment.KAVENEGAR_API_KEY ?? '';
     const secrets = [trainer, trainee].flatMap(({ token, phone, email, username }) => [
       token,
-      // In each of its forms.
+      // The phone number is checked in each of its forms.
       phone.slice(-10),
       email,
       username,
@@ -180,7 +180,7 @@ describe('what is exported', () => {
   });
 });
 
-/** An attribute is added here after the question whether its values can be secret or personal. */
+/** Reviewed attributes. Before you add one, check whether its values can be secret or personal. */
 const KNOWN = new Set([
   'error.type',
   'http.request.method',
@@ -201,7 +201,7 @@ describe('the modules of OpenTelemetry', () => {
   const directory = mkdtempSync(join(tmpdir(), 'modules-'));
   afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
-  /** How many of them a process loads that serves, and stops. */
+  /** The number of OpenTelemetry modules that a serving process loads until it stops. */
   const loadedBy = async (environment: Record<string, string>): Promise<number> => {
     const hook = join(directory, 'hook.mjs');
     const list = join(directory, 'list.json');
@@ -218,11 +218,11 @@ describe('the modules of OpenTelemetry', () => {
     await stack().restart('gyms');
     const urls = JSON.parse(readFileSync(list, 'utf8')) as string[];
     expect(urls.length).toBeGreaterThan(100);
-    // prom-client needs its interfaces.
+    // prom-client needs the interfaces.
     return urls.filter((url) => /\/@opentelemetry\/(?!api\/)/.test(url)).length;
   };
 
-  test('are not loaded without a collector', async () => {
+  test('the modules are not loaded without a collector', async () => {
     expect(await loadedBy({})).toBe(0);
     expect(await loadedBy({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url })).toBeGreaterThan(50);
   });

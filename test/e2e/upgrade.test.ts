@@ -1,4 +1,4 @@
-/** `upgrade` of each service, as a Job or an init container of a release runs it, beside the running service. */
+/** Runs `upgrade` of each service, as a Job or init container of a release does, beside the running service. */
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
@@ -6,7 +6,7 @@ import { MongoClient } from 'mongodb';
 import { root } from '../../scripts/lib/paths.mjs';
 import { api, expectStatus, register, stack } from './support.ts';
 
-/** A service, and an index that it needs. */
+/** Each service with an index that it needs. */
 const SERVICES = [
   ['identity', 'notifications', 'user_id_1__id_-1'],
   ['wallet', 'payments', 'user_id_1__id_1'],
@@ -33,11 +33,11 @@ const upgrade = (service: string): Promise<{ code: number; output: string }> =>
   });
 
 test.each(SERVICES)(
-  'of %s twice at once: both end with 0, and the indexes are there',
+  'two concurrent upgrades of %s end with 0 and create the indexes',
   async (service, collection, index) => {
     const { environment } = stack().part(service);
     const stored = database.db(environment.MONGODB_DATABASE ?? '').collection(collection);
-    // It belongs to a later release, and stays.
+    // This index belongs to a later release and must remain.
     await stored.createIndex({ of_a_later_release: 1 });
     await stored.dropIndex(index);
     const runs = await Promise.all([upgrade(service), upgrade(service)]);
@@ -45,12 +45,12 @@ test.each(SERVICES)(
     const names = (await stored.indexes()).map(({ name }) => name);
     expect(names).toEqual(expect.arrayContaining([index, 'of_a_later_release_1']));
     await stored.dropIndex('of_a_later_release_1');
-    // The service has served meanwhile.
+    // The service kept serving during the upgrades.
     expect((await fetch(`${stack().part(service).url}/health/ready`)).status).toBe(200);
   },
 );
 
-test('what cannot be configured is named, with 78; the running product stays as it is', async () => {
+test('an upgrade names an invalid configuration and exits with 78 without affecting the product', async () => {
   const { environment } = stack().part('wallet');
   const main = join(root, 'services/wallet/src/main.ts');
   const env = { ...process.env, ...environment, NODE_OPTIONS: '', MONGODB_URI: 'nonsense' };

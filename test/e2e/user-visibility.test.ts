@@ -1,7 +1,7 @@
 /**
- * Specification 2.1, rule 1, for every public response with a user: the limited-access fields are present for the user
+ * Specification 2.1, rule 1, for every public response with a user. The limited-access fields are present for the user
  * themselves and for callers with `users.view_all`, and absent for everybody else. The routes come from the OpenAPI
- * document, so that a new route with a user fails here until it is covered.
+ * document, so a new route with a user fails here until it is covered.
  */
 import { unwrap } from '@fitness/client';
 import { LIMITED_ACCESS_FIELDS, userSchema } from '@fitness/contracts/user.ts';
@@ -28,7 +28,7 @@ type Json = Record<string, unknown>;
 interface Viewer {
   name: string;
   token: string | undefined;
-  /** Sees the hidden fields of this user, or of all. */
+  /** The user whose hidden fields this viewer sees, or all users. */
   sees: number | 'all' | 'nobody';
 }
 
@@ -77,19 +77,19 @@ const training = () => ({
 });
 
 const withdraw = async (): Promise<number> => {
-  const asked = clientOf(self.token).POST('/api/v1/payments/withdrawals', { body: { amount: 1_000 } });
-  return (await unwrap(asked)).payment.id;
+  const opening = clientOf(self.token).POST('/api/v1/payments/withdrawals', { body: { amount: 1_000 } });
+  return (await unwrap(opening)).payment.id;
 };
 
 const paidCallback = async (viewer: Viewer): Promise<Answer> => {
-  const asked = await api('POST', '/payments/deposit', { token: self.token, body: { amount: 1_000 } });
-  const trackId = new URL(expectStatus(asked, 201).body.payment_url).pathname.split('/').at(-1);
+  const opened = await api('POST', '/payments/deposit', { token: self.token, body: { amount: 1_000 } });
+  const trackId = new URL(expectStatus(opened, 201).body.payment_url).pathname.split('/').at(-1);
   const paid = await sandbox('POST', `/zibal/${trackId}/pay`);
   const { pathname, search } = new URL(paid.headers.get('location') ?? '');
   return api('GET', `${pathname.replace('/api/v1', '')}${search}`, { token: viewer.token });
 };
 
-/** Another user buys a training service of `self`. */
+/** Lets another user buy a training service of `self`. */
 const buy = async (token: string | undefined): Promise<Answer> =>
   api('POST', `/training-services/${serviceId}/purchase`, { token });
 
@@ -103,7 +103,7 @@ const settle = async (viewer: Viewer, how: 'pay' | 'reject'): Promise<Answer> =>
 
 interface Walk {
   as: (keyof typeof viewers)[];
-  /** Usually empty; its rows are presented like other payments. */
+  /** The list is usually empty. Its rows are presented like other payments. */
   mayBeEmpty?: true;
   call(viewer: Viewer): Promise<Answer>;
 }
@@ -199,18 +199,18 @@ const WALKS: Record<string, Walk> = {
   },
 };
 
-/** The placeholder for an erased account, which has nothing to hide. */
+/** Whether a user is the placeholder for an erased account, which has nothing to hide. */
 const isErased = ({ username }: Json): boolean => String(username).startsWith('deleted:');
 
 /** All users in a body, at any depth. */
 const usersIn = (value: unknown): Json[] => {
   if (Array.isArray(value)) return value.flatMap(usersIn);
   if (typeof value !== 'object' || value === null) return [];
-  const found = Object.hasOwn(value, 'username') ? [value as Json] : [];
-  return [...found, ...Object.values(value).flatMap(usersIn)];
+  const users = Object.hasOwn(value, 'username') ? [value as Json] : [];
+  return [...users, ...Object.values(value).flatMap(usersIn)];
 };
 
-/** Hidden fields outside of a user. The meta of a withdrawal has the bank account, for its user and for operators. */
+/** Hidden fields outside a user. A withdrawal's meta shows the bank account to its user and to operators. */
 const leaksIn = (value: unknown, viewer: Viewer): string[] => {
   if (Array.isArray(value)) return value.flatMap((each) => leaksIn(each, viewer));
   if (typeof value !== 'object' || value === null) return [];
@@ -228,7 +228,7 @@ const schemaNamesIn = (value: unknown): string[] =>
     ([, name]) => name ?? '',
   );
 
-/** The operations of the OpenAPI document whose response contains a user, at any depth. */
+/** Operations in the OpenAPI document whose response contains a user, at any depth. */
 const documented = async (): Promise<string[]> => {
   const document = expectStatus(await api('GET', '/openapi.json'), 200).body;
   const reachesUser = (names: string[], seen = new Set<string>()): boolean =>
@@ -251,38 +251,41 @@ describe('the limited-access fields', () => {
     expect((await documented()).toSorted()).toEqual(Object.keys(WALKS).toSorted());
   });
 
-  test.each(Object.keys(WALKS))('%s shows them to whom they belong and to nobody else', async (name) => {
-    const walk = WALKS[name] as Walk;
-    for (const who of walk.as) {
-      const viewer = viewers[who];
-      const answer = await walk.call(viewer);
-      if (![200, 201].includes(answer.status)) throw new Error(`${who}: ${answer.status} ${answer.text}`);
-      const users = usersIn(answer.body);
-      if (walk.mayBeEmpty !== true) expect(users.length).toBeGreaterThan(0);
-      // After registration and log-in the caller is the returned user.
-      const becomes = name === 'POST /auth/register' || name === 'POST /auth/login';
-      for (const user of users) {
-        const isShown = becomes || viewer.sees === 'all' || viewer.sees === user.id;
-        const whole = isShown && !isErased(user);
-        expect({ name, who, id: user.id, fields: Object.keys(user).toSorted() }).toEqual({
-          name,
-          who,
-          id: user.id,
-          fields: (whole ? FIELDS : PUBLIC_FIELDS).toSorted(),
-        });
+  test.each(Object.keys(WALKS))(
+    '%s shows limited-access fields only to the user and to callers who may view all users',
+    async (name) => {
+      const walk = WALKS[name] as Walk;
+      for (const who of walk.as) {
+        const viewer = viewers[who];
+        const answer = await walk.call(viewer);
+        if (![200, 201].includes(answer.status)) throw new Error(`${who}: ${answer.status} ${answer.text}`);
+        const users = usersIn(answer.body);
+        if (walk.mayBeEmpty !== true) expect(users.length).toBeGreaterThan(0);
+        // After registration and log-in, the caller is the returned user.
+        const becomes = name === 'POST /auth/register' || name === 'POST /auth/login';
+        for (const user of users) {
+          const isShown = becomes || viewer.sees === 'all' || viewer.sees === user.id;
+          const whole = isShown && !isErased(user);
+          expect({ name, who, id: user.id, fields: Object.keys(user).toSorted() }).toEqual({
+            name,
+            who,
+            id: user.id,
+            fields: (whole ? FIELDS : PUBLIC_FIELDS).toSorted(),
+          });
+        }
+        expect(leaksIn(answer.body, viewer)).toEqual([]);
       }
-      expect(leaksIn(answer.body, viewer)).toEqual([]);
-    }
-  });
+    },
+  );
 
-  test('an operator is no exception: a member sees them limited', async () => {
+  test('members see even an operator without the limited-access fields', async () => {
     const { user } = (await api('GET', `/users/${operatorId}`, { token: viewers.member.token })).body;
     expect(Object.keys(user).toSorted()).toEqual(PUBLIC_FIELDS.toSorted());
   });
 });
 
 describe('a change of a role', () => {
-  test('applies to the next request of everyone with the role, with existing tokens', async () => {
+  test('a changed role applies to the next request of all its users, with existing tokens', async () => {
     const administrator = await administratorToken();
     const roles = expectStatus(await api('GET', '/roles', { token: administrator }), 200).body.data;
     const member = roles.find(({ name }: { name: string }) => name === 'member');

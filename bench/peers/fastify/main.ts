@@ -1,11 +1,11 @@
 /**
- * Peers of the gateway, with the packages in the folder `BENCH_PEERS`: a bare Fastify that serves one answer, and
- * `@fastify/http-proxy` in front of it, which checks a JWT and counts the requests of each address.
+ * Peers of the gateway, using the packages in the folder `BENCH_PEERS`. One is a bare Fastify that serves one response. The other is
+ * `@fastify/http-proxy` in front of it, which checks a JWT and counts requests by address.
  *
- *   node main.ts page <file with the answer>
+ *   node main.ts page <file with the response>
  *   node main.ts proxy <origin of the page>
  *
- * It prints a JSON line with its port, and of the proxy a token.
+ * It prints a JSON line with its origin, and the proxy also prints a token.
  */
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -17,7 +17,7 @@ type Proxy = FastifyInstance & { jwt: { sign(claims: object): string } };
 
 const app = requirePeer<(options: object) => FastifyInstance>('fastify')({ logger: false });
 const [role, argument = ''] = process.argv.slice(2);
-/** Never reached: its cost is measured, not its refusals. */
+/** A limit that is never reached: its cost is measured, not its refusals. */
 const MANY = 1_000_000_000;
 
 if (role === 'page') {

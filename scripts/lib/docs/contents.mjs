@@ -1,7 +1,7 @@
 /** Where each document stands in the navigation. */
 
 /**
- * A document belongs to the first group with a pattern that matches its path, at the place of that pattern.
+ * A document belongs to the first group with a matching pattern. Within the group, documents follow the order of the patterns.
  * @type {readonly { title: string, patterns: readonly RegExp[] }[]}
  */
 export const GROUPS = [

@@ -1,4 +1,4 @@
-/** The Markdown files of the repository as a static site. Each page has the path of its file. */
+/** Renders the repository's Markdown files as a static site. Each page keeps the path of its file. */
 import { readFileSync } from 'node:fs';
 import { posix } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -15,7 +15,7 @@ const ADR = /^docs\/adr\/(\d+)-.*\.md$/;
 /**
  * @typedef {import('markdown-it').Token} Token
  * @typedef {{ file: string, title: string, tokens: Token[], anchors: Set<string> }} Document
- * @typedef {{ files: readonly string[], read: (file: string) => Buffer }} Repository relative paths of its files
+ * @typedef {{ files: readonly string[], read: (file: string) => Buffer }} Repository its files as relative paths
  */
 
 const markdown = new MarkdownIt({ html: false }).use(anchor, { slugify: slug, tabIndex: false });
@@ -24,9 +24,9 @@ markdown.renderer.rules.table_open = () => `${inScrollable.before}<table>`;
 markdown.renderer.rules.table_close = () => `</table>${inScrollable.after}`;
 for (const rule of /** @type {const} */ (['fence', 'code_block'])) {
   const render = markdown.renderer.rules[rule];
-  // Who has no mouse scrolls what has the focus.
-  markdown.renderer.rules[rule] = (...given) =>
-    String(render?.(...given)).replace('<pre>', '<pre tabindex="0">');
+  // Keyboard users can scroll only an element that has the focus.
+  markdown.renderer.rules[rule] = (...args) =>
+    String(render?.(...args)).replace('<pre>', '<pre tabindex="0">');
 }
 markdown.core.ruler.push('cells', ({ tokens }) => {
   tokens.forEach((token, index) => {
@@ -35,16 +35,16 @@ markdown.core.ruler.push('cells', ({ tokens }) => {
     const alignment = token.attrGet('style');
     if (alignment !== null) token.attrs = [['class', String(alignment).replace('text-align:', '')]];
     const [content, end] = tokens.slice(index + 1);
-    if (content?.content === '' && end) token.tag = end.tag = 'td'; // a header without text names nothing
+    if (content?.content === '' && end) token.tag = end.tag = 'td'; // an empty header cell labels nothing
   });
 });
 
 const escapeHtml = markdown.utils.escapeHtml;
 
-/** @param {string} file the address of its page, relative to the site */
+/** The address of a file's page, relative to the site. @param {string} file */
 const addressOf = (file) => {
   if (file.endsWith('.md')) return file.replace(/(^|\/)README\.md$/, '$1index.md').replace(/\.md$/, '.html');
-  // A web server would offer other types, and files that begin with a dot, as downloads or not at all.
+  // A web server would serve other types, and names that begin with a dot, as downloads or not at all.
   return IMAGE.test(file) ? file : posix.join('files', `${file.replace(/(^|\/)\./g, '$1')}.txt`);
 };
 
@@ -73,7 +73,7 @@ const parse = (file, text) => {
   };
 };
 
-/** @param {Document} document its texts between headings */
+/** The document's text, split at its headings. @param {Document} document */
 const sectionsOf = ({ file, title, tokens }) => {
   const address = addressOf(file);
   const sections = [{ id: address, title, page: title, text: '' }];
@@ -95,7 +95,7 @@ const sectionsOf = ({ file, title, tokens }) => {
 };
 
 /**
- * Each decision begins with its status and its rule, and has a line under a topic of the list of decisions.
+ * Finds decisions that do not begin with a status and a rule, or that are missing from the list of decisions.
  * @param {readonly Document[]} documents
  * @param {string} list
  */
@@ -217,7 +217,7 @@ const render = (document, groups) => {
 <script type="module" src="${root}/assets/search.js"></script>
 </head>
 <body>
-<a class="skip" href="#content">To the content</a>
+<a class="skip" href="#content">Skip to content</a>
 <header>
 <a href="${root}/index.html">Fitness platform</a>
 <search hidden><label class="silent" for="search">Search</label><input id="search" type="search" placeholder="Search" autocomplete="off"><ol id="results" class="card" tabindex="-1" hidden></ol><p id="found" class="silent" role="status"></p></search>
@@ -252,7 +252,7 @@ const assets = () =>
   ]);
 
 /**
- * The files of the site by their addresses, and a sentence for each link that leads nowhere and each document without a place.
+ * The site's files by address, and a message for each broken link and each document without a place in the navigation.
  * @param {Repository} repository
  * @returns {{ site: Map<string, string | Buffer>, problems: string[] }}
  */
@@ -265,13 +265,13 @@ export const buildSite = ({ files, read }) => {
   const problems = [...problemsOfDecisions(sources, read(DECISIONS).toString()), ...navigation.problems];
   /** @type {Map<string, string | Buffer>} */
   const site = assets();
-  const known = new Set(files);
+  const existing = new Set(files);
   const search = new MiniSearch({ fields: ['title', 'page', 'text'], storeFields: ['title', 'page'] });
   for (const document of documents.values()) {
     search.addAll(sectionsOf(document));
-    const links = relink(document, documents, known);
+    const links = relink(document, documents, existing);
     problems.push(...links.problems);
-    for (const file of links.linked) if (known.has(file)) site.set(addressOf(file), read(file));
+    for (const file of links.linked) if (existing.has(file)) site.set(addressOf(file), read(file));
     site.set(addressOf(document.file), render(document, navigation.groups));
   }
   site.set('assets/search.json', JSON.stringify(search));

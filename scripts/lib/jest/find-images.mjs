@@ -1,4 +1,4 @@
-/** Jest's globalSetup for the test of docker-compose.yml. */
+/** Jest's globalSetup for the tests of docker-compose.yml. */
 import { localImages } from '../servers/local-images.mjs';
 import { prepare } from './prepare.mjs';
 

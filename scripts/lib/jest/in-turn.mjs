@@ -1,11 +1,11 @@
 import TestRunner from 'jest-runner';
 
-// A CommonJS module: Node gives its default where the types expect the whole of it.
+// This is a CommonJS module: Node returns its default export where the types expect the whole module.
 const Base = /** @type {typeof TestRunner.default} */ (/** @type {unknown} */ (TestRunner));
 
 /**
- * Runs test files one after another: the end-to-end tests stop and start parts of the same running product, and those of Compose
- * measure times.
+ * Runs test files one after another. End-to-end tests stop and start parts of one running product, and Compose tests measure
+ * times.
  */
 export default class InTurn extends Base {
   /** @override */

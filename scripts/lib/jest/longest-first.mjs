@@ -3,8 +3,8 @@ import Sequencer from '@jest/test-sequencer';
 import { root } from '../paths.mjs';
 
 /**
- * The slowest files run first: at the end, one would run alone while other processors are idle. `npm test` prints them. All
- * others follow in jest's order.
+ * The slowest test files, as `npm test` prints them. They run first: at the end, one would run alone while other processors are
+ * idle. All other files follow in jest's order.
  */
 const longest = [
   'test/architecture/code.test.ts',
@@ -38,7 +38,7 @@ function rank({ path }) {
   return index < 0 ? longest.length : index;
 }
 
-// A CommonJS module: Node gives its default where the types expect the whole of it.
+// This is a CommonJS module: Node returns its default export where the types expect the whole module.
 const Base = /** @type {typeof Sequencer.default} */ (/** @type {unknown} */ (Sequencer));
 
 export default class LongestFirst extends Base {

@@ -8,12 +8,12 @@ import { createSupervisor } from '../supervisor.mjs';
 import { makeTemporaryDirectory, startTestServers } from '../test-servers.mjs';
 
 const logDirectory = join(dataDirectory, 'test-logs', 'jest');
-/** Stdout is jest's. @param {string} line */
+/** Logs to stderr, since stdout belongs to jest. @param {string} line */
 const log = (line) => console.error(line);
 
 /** @type {() => Promise<void>} */
 let endRun = async () => {};
-/** Ends what the last {@link prepare} has started. */
+/** Ends everything that the last {@link prepare} has started. */
 export const end = () => endRun();
 
 /**
@@ -22,14 +22,14 @@ export const end = () => endRun();
  * @property {string} directory
  * @property {string} logDirectory
  * @property {(line: string) => void} log
- * @property {(() => Promise<void>)[]} removals gets what must be ended besides the processes
- * @property {(withS3?: boolean) => ReturnType<typeof startTestServers>} startServers sets their variables as well
+ * @property {(() => Promise<void>)[]} removals collects cleanups other than ending the processes
+ * @property {(withS3?: boolean) => ReturnType<typeof startTestServers>} startServers sets the servers' variables in this process
  *
  * @typedef {Pick<import('@jest/types').Config.ProjectConfig, 'displayName'>} Project
  */
 
 /**
- * Prepares a run of jest that an editor or npx has started: `npm test` prepares its own.
+ * Prepares a jest run started by an editor or npx. `npm test` prepares its own runs.
  * @param {Project} project
  * @param {(run: Run) => Promise<unknown>} work
  */
@@ -55,7 +55,7 @@ export async function prepare({ displayName }, work) {
     process.on(signal, () => void end().then(() => process.exit(130)));
 
   const startServers = async (withS3 = false) => {
-    // Databases in the temporary directory are deleted with it.
+    // Databases in the temporary directory are deleted with the directory.
     if (!process.env.MONGODB_URI) process.env.TEST_KEEP_DATABASES = '1';
     process.env.TEST_KEYS_DIRECTORY = join(directory, 'keys');
     makeKeys(process.env.TEST_KEYS_DIRECTORY);

@@ -18,8 +18,8 @@ import { root } from '../paths.mjs';
  */
 
 /**
- * Prints a line for each test file as it ends, with what has failed in it, and writes a {@link JestResult} into the file
- * that TEST_RESULTS names. TEST_STARTED_AT is the time from which the run counts, in ms since 1970.
+ * Prints a line and the failures of each test file as it ends, and writes a {@link JestResult} to the file
+ * that TEST_RESULTS names. TEST_STARTED_AT is the start of the run, in ms since 1970.
  */
 export default class ProgressReporter {
   #startedAt = Number(process.env.TEST_STARTED_AT ?? Date.now());

@@ -1,4 +1,4 @@
-/** Jest's globalSetup for the tests of one service. */
+/** Jest's globalSetup for the tests of single services. */
 import { mayRunTestsIn } from '../test-servers.mjs';
 import { prepare } from './prepare.mjs';
 

@@ -1,7 +1,7 @@
 /**
- * Runs a test file with jest-circus, but loads it and its imports by Node's own loader, so that the test files of one
- * worker share their modules (ADR 17). Jest's loader would load every module again for each test file, in a `vm` context:
- * it costs about a second of CPU per file here, and core errors fail `instanceof Error`.
+ * Runs a test file with jest-circus, but loads it and its imports with Node's own loader. The test files of one
+ * worker therefore share their modules (ADR 17). Jest's loader would load every module again for each test file, in a `vm`
+ * context. That costs about a second of CPU per file here, and makes core errors fail `instanceof Error`.
  */
 import { createRequire, registerHooks } from 'node:module';
 import { pathToFileURL } from 'node:url';
@@ -9,8 +9,8 @@ import { ModernFakeTimers } from '@jest/fake-timers';
 import * as globals from './globals.mjs';
 
 /**
- * The used part of jest's runtime and runner.
- * @typedef {Record<string, ((...given: any[]) => any) | undefined>} Runtime
+ * The part of jest's runtime and runner that is used here.
+ * @typedef {Record<string, ((...args: any[]) => any) | undefined>} Runtime
  * @typedef {(globalConfig: object, config: object, environment: Environment, runtime: Runtime, path: string, send?: object) => Promise<object>} RunTestFile
  * @typedef {{ moduleMocker: import('jest-mock').ModuleMocker }} Environment
  */
@@ -53,7 +53,7 @@ function createJest({ moduleMocker }, config) {
 }
 
 /**
- * jest-circus keeps state in its module and on the global object; each test file starts with a new copy.
+ * Loads a fresh copy for each test file, because jest-circus keeps state in its module and on the global object.
  * @param {string} path
  */
 function loadSuite(path) {
@@ -72,7 +72,7 @@ export default async function runTestFile(globalConfig, config, environment, run
     requireInternalModule: loadSuite,
     setGlobalsForRuntime: (suite) => globals.use({ ...suite, jest }),
     unstable_shouldLoadAsEsm: () => true,
-    // The query prevents a cached module when the file runs twice in one process.
+    // The query prevents a cached module if the file runs twice in one process.
     unstable_importModule: (path) => import(`${pathToFileURL(path)}?run=${Date.now()}`),
   };
   try {

@@ -3,19 +3,19 @@ import { join } from 'node:path';
 import { findExecutable } from '../paths.mjs';
 import { runTool } from '../supervisor.mjs';
 
-/** Debian asks this program whether a package may start its daemon; 101 means no. */
+/** Debian runs this program to ask whether a package may start its daemon; 101 means no. */
 const policyFile = '/usr/sbin/policy-rc.d';
 
 export const canInstall = () => process.getuid?.() === 0 && findExecutable('apt-get') !== undefined;
 
-/** Installations wait for each other: dpkg allows one at a time. @type {Promise<unknown>} */
+/** Installations run one at a time, because dpkg allows no more. @type {Promise<unknown>} */
 let queue = Promise.resolve();
 /** @type {Promise<boolean> | undefined} */
 let updated;
 
 /**
- * Installs Debian packages without letting them start daemons of their own: ours run on ports and in
- * directories of their own. A policy that the machine already has stays as it is.
+ * Installs Debian packages without starting their daemons: this project runs its servers on other ports and in other
+ * directories. An existing policy of the machine is left unchanged.
  * @param {import('../supervisor.mjs').Supervisor} supervisor
  * @param {string[]} packages
  * @param {string} logDirectory

@@ -6,13 +6,13 @@ import { pause } from '../time.mjs';
 import { aptInstall, canInstall } from './apt.mjs';
 import { processServer } from './candidate.mjs';
 
-/** At `/health/ready`: asks for a gateway, which answers if the balancer finds it ready, and names the one that has answered. */
+/** A header for `/health/ready`. In a request it selects a gateway; in a response it names the gateway that answered. */
 const GATEWAY = 'x-gateway';
 
 /**
- * What an ingress controller does: each request goes to the next gateway that is ready, and the address of the client is in
- * X-Forwarded-For. A request that a gateway has not answered at all is sent to another one if it only reads. The gateways have
- * limits of their own for everything that takes long.
+ * Works like an ingress controller: each request goes to the next ready gateway, with the client's address in
+ * X-Forwarded-For. If a gateway does not answer a GET request at all, the request is sent to another one. Slow requests are
+ * limited by the gateways themselves.
  * @param {number} port
  * @param {Map<string, number>} gateways name → port
  */
@@ -62,7 +62,7 @@ async function findBalancer({ supervisor, logDirectory }) {
  * HAProxy in front of several gateways.
  * @param {Pick<import('./candidate.mjs').Context, 'supervisor' | 'directory' | 'logDirectory'>} context
  * @param {{ port: number, gateways: Map<string, number> }} where
- * @returns {Promise<{ untilReady: (gateway: string) => Promise<void> }>} untilReady: resolves when it sends requests to this gateway
+ * @returns {Promise<{ untilReady: (gateway: string) => Promise<void> }>} untilReady: resolves when the balancer sends requests to this gateway
  */
 export async function startBalancer(context, { port, gateways }) {
   const command = await findBalancer(context);
@@ -83,12 +83,12 @@ export async function startBalancer(context, { port, gateways }) {
     }
   };
   const launch = { name: 'balancer', command, args: ['-db', '-f', file], cwd: directory };
-  // Without a gateway it answers 503 itself.
+  // HAProxy itself answers 503 while it has no gateway.
   await processServer(context, url, launch, async () => (await ask()) !== undefined).start();
   return {
     async untilReady(gateway) {
       const deadline = Date.now() + 10_000;
-      // Two that wait at the same time and take what comes in turn may each meet the other's gateway for ever.
+      // Each request selects its gateway. With plain round robin, two waiting callers might each meet only the other's gateway.
       while ((await ask({ [GATEWAY]: gateway }))?.headers.get(GATEWAY) !== gateway) {
         if (Date.now() > deadline) throw new Error(`the balancer does not find that ${gateway} is ready`);
         await pause(50);

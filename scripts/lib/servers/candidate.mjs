@@ -15,11 +15,11 @@ import {
  * @typedef {object} Context
  * @property {import('../supervisor.mjs').Supervisor} supervisor
  * @property {string} directory where the servers keep their data
- * @property {boolean} ephemeral the data is deleted afterwards
+ * @property {boolean} ephemeral whether the data is deleted afterwards
  * @property {string} logDirectory
  * @property {ServerPorts} ports
  * @property {(line: string) => void} log
- * @property {string} [credentials] a directory of credentials-cli.ts: only its users may connect
+ * @property {string} [credentials] a directory written by credentials-cli.ts: only its users may connect
  * @property {boolean} [withoutContainers]
  *
  * @typedef {object} ServerPorts
@@ -31,22 +31,22 @@ import {
  *
  * @typedef {object} Server
  * @property {string} uri
- * @property {() => Promise<void>} start resolves when it answers; does nothing while it runs
- * @property {() => Promise<void>} stop it can be started again
- * @property {() => Promise<void>} [remove] ends what is not a child process of the supervisor
+ * @property {() => Promise<void>} start resolves when the server answers; does nothing if it is running
+ * @property {() => Promise<void>} stop stops the server, which can be started again
+ * @property {() => Promise<void>} [remove] ends anything that is not a child process of the supervisor
  *
  * @typedef {object} Candidate one way to get a server
- * @property {string} engine the format of the stored data; candidates for the same program share one engine
+ * @property {string} engine the storage format; candidates for the same program share an engine
  * @property {string} title
- * @property {(context: Context) => Promise<Server | string>} find the server, ready to be started, or why not
+ * @property {(context: Context) => Promise<Server | string>} find the server, ready to start, or the reason why there is none
  *
  * @typedef {object} ServerDefinition
  * @property {string} name
  * @property {string} uriVariable the environment variable with the address of a running server
- * @property {(uri: string) => Promise<string | undefined>} check what is wrong with the given server
+ * @property {(uri: string) => Promise<string | undefined>} check the problem with the given server, if any
  * @property {(uri: string) => Promise<string | undefined>} [version] of the running server
  * @property {Candidate[]} candidates in the order of preference
- * @property {string} advice how to get the server, when no candidate works
+ * @property {string} advice how to get the server if no candidate works
  *
  * @typedef {object} Picked
  * @property {string} name
@@ -63,8 +63,8 @@ import {
 const nothing = async () => {};
 
 /**
- * Starts the first candidate that works, in the order of the definition. The engine of existing data comes first:
- * another one would start without data.
+ * Starts the first candidate that works, in the order of the definition. Candidates with the engine of existing data come first:
+ * any other would start without data.
  * @param {ServerDefinition} definition
  * @param {Context} context
  * @returns {Promise<Picked>}
@@ -91,10 +91,10 @@ export async function pick(definition, context) {
     };
   }
   const last = context.ephemeral ? undefined : serversOf(context.directory).engines[definition.name];
-  const known = definition.candidates.filter(({ engine }) => engine === last);
+  const preferred = definition.candidates.filter(({ engine }) => engine === last);
   const others = definition.candidates.filter(({ engine }) => engine !== last);
   const skipped = [`${definition.uriVariable} is not set`];
-  for (const candidate of [...known, ...others]) {
+  for (const candidate of [...preferred, ...others]) {
     const server = await tryCandidate(candidate, context, skipped);
     if (!server) continue;
     remember(context, definition.name, candidate.engine);
@@ -115,13 +115,13 @@ export async function pick(definition, context) {
   throw new Failure(`${definition.name} is not available here (${skipped.join(', ')}). ${definition.advice}`);
 }
 
-/** Empty when it is unknown. @param {ServerDefinition} definition @param {string} uri */
+/** The server's version; empty if unknown. @param {ServerDefinition} definition @param {string} uri */
 const versionOf = async (definition, uri) => (await definition.version?.(uri).catch(() => '')) ?? '';
 
 /**
  * @param {Candidate} candidate
  * @param {Context} context
- * @param {string[]} skipped gets the reason when it does not work
+ * @param {string[]} skipped collects the reason if the candidate does not work
  */
 async function tryCandidate(candidate, context, skipped) {
   try {
@@ -143,7 +143,7 @@ async function tryCandidate(candidate, context, skipped) {
 const enginesFile = (directory) => join(directory, 'servers.json');
 
 /**
- * What the last start used. `engines`: of the data in the directory, by server; `given`: the servers that had an address instead.
+ * The record of the last start. `engines`: the storage engine by server; `given`: servers that were set by their address.
  * @param {string} directory
  * @returns {{ engines: Record<string, string>, given: string[] }}
  */
@@ -157,10 +157,10 @@ export function serversOf(directory) {
 }
 
 /**
- * A given server leaves the engine as it was: its data is still in the directory.
+ * Records the server's engine. A given server keeps the old engine, whose data is still in the directory.
  * @param {Context} context
  * @param {string} server
- * @param {string} [engine] undefined when it is given
+ * @param {string} [engine] undefined for a given server
  */
 function remember({ directory, ephemeral }, server, engine) {
   if (ephemeral) return;
@@ -198,10 +198,10 @@ export function processServer(context, uri, launch, answers, prepare = nothing) 
   return {
     uri,
     async start() {
-      // A second process would end on the port of the first, which then could not be stopped any more.
+      // A second process would fail on the first one's port, and then the first could not be stopped any more.
       if (child !== undefined && child.ended === undefined) return;
       const started = await spawnServer();
-      // Until it answers, its end is not the end of everything: there may be another candidate.
+      // Until the server answers, its end must not end everything: another candidate may work.
       started.endExpected = true;
       await untilAnswers(started, answers);
       started.endExpected = false;
@@ -229,7 +229,7 @@ async function untilAnswers(child, answers) {
 }
 
 /**
- * The first candidate of every server: its official image. Tests use testcontainers, which keep no data; otherwise it is
+ * The first candidate of every server: its official image. Tests use testcontainers, which keep no data. Otherwise it is
  * a plain container with a volume.
  * @param {string} image
  * @param {(context: Context) => Omit<import('./docker.mjs').Container, 'image'> & { uri: string, answers: () => Promise<boolean> }} describe

@@ -5,8 +5,8 @@ import { findExecutable, root } from '../paths.mjs';
 /**
  * Runs the Docker client to its end.
  * @param {string[]} args
- * @param {{ timeoutMs: number, firstOutputMs?: number }} limits firstOutputMs: give up without any output after this time
- * @returns {Promise<boolean>} whether it ended well
+ * @param {{ timeoutMs: number, firstOutputMs?: number }} limits firstOutputMs: give up if there is no output within this time
+ * @returns {Promise<boolean>} whether it succeeded
  */
 function docker(args, { timeoutMs, firstOutputMs = timeoutMs }) {
   return new Promise((resolve) => {
@@ -35,14 +35,14 @@ export function daemonAnswers() {
 const images = new Map();
 
 /**
- * Whether the image is available, after a pull if necessary; checked once. Without a reachable registry some daemons print
- * nothing for a long time; this counts as a failure.
+ * Whether the image is available, after a pull if necessary; checked once. Without a reachable registry, some daemons print
+ * nothing for a long time, which is treated as a failure.
  * @param {string} image
  */
 export function imageAvailable(image) {
-  const known = images.get(image) ?? getImage(image);
-  images.set(image, known);
-  return known;
+  const available = images.get(image) ?? getImage(image);
+  images.set(image, available);
+  return available;
 }
 
 /** @param {string} image */
@@ -51,14 +51,14 @@ async function getImage(image) {
   return isLocal || docker(['pull', image], { timeoutMs: 10 * 60_000, firstOutputMs: 15_000 });
 }
 
-/** Containers and volumes of two clones on one machine must not mix. */
+/** An id of this clone: two clones on one machine must not share containers or volumes. */
 const clone = createHash('sha256').update(root).digest('hex').slice(0, 8);
 
 /** @param {string} name */
 const containerNameOf = (name) => `fitness-${name}-${clone}`;
 
 /**
- * Removes the containers that a killed run of this clone has left. Their data is in volumes.
+ * Removes containers left behind by a killed run of this clone. Their data is in volumes.
  * @param {string[]} names
  */
 export async function removeContainers(names) {
@@ -75,11 +75,11 @@ export async function removeContainers(names) {
  * @property {string} volume where the image keeps its data
  * @property {string} [hostname]
  * @property {string[]} args
- * @property {Record<string, string>} [mounts] path in the container → file or directory, which it only reads
+ * @property {Record<string, string>} [mounts] path in the container → file or directory, mounted read-only
  */
 
 /**
- * What to start as a child process to run the container in the foreground, with its data in a named volume.
+ * The command that runs the container in the foreground, with its data in a named volume.
  * @param {Container} container
  */
 export function containerProcess({
@@ -102,14 +102,14 @@ export function containerProcess({
       image,
       ...args,
     ],
-    // Ending the client by force leaves its container running.
+    // Killing the client leaves its container running.
     cleanUp: () =>
       void spawn('docker', ['rm', '-f', containerName], { stdio: 'ignore', detached: true }).unref(),
   };
 }
 
 /**
- * The same container without persistent data, by testcontainers, which removes it even if this process is killed.
+ * Starts the container without persistent data. Testcontainers removes it even if this process is killed.
  * @param {Container} container
  */
 export async function startTestContainer({
@@ -131,7 +131,7 @@ export async function startTestContainer({
   const started = await definition.start();
   const id = started.getId();
   return {
-    /** Keeps the container, so that it can come back on the same port. */
+    /** Keeps the container so that it can resume on the same port. */
     pause: () => docker(['stop', '-t', '5', id], { timeoutMs: 20_000 }),
     resume: () => docker(['start', id], { timeoutMs: 20_000 }),
     remove: () => started.stop({ timeout: 3_000 }),

@@ -11,8 +11,8 @@ import { redis } from './redis.mjs';
  * @property {Picked} redis
  * @property {Picked} rabbitmq
  * @property {NodeJS.ProcessEnv} environment the variables with their addresses
- * @property {(process: string) => NodeJS.ProcessEnv} [environmentOf] instead of these, those of one process
- * @property {() => Promise<void>} remove ends what is not a child process of the supervisor
+ * @property {(process: string) => NodeJS.ProcessEnv} [environmentOf] the variables of one process, instead of `environment`
+ * @property {() => Promise<void>} remove ends anything that is not a child process of the supervisor
  */
 
 /**

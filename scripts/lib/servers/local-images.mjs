@@ -13,9 +13,9 @@ const directory = join(root, 'test/compose/images');
 const names = ['node', 'redis', 'rabbitmq', 'haproxy', 'mongodb'];
 
 /**
- * The images of docker-compose.yml where no registry can be reached, built from Debian's testing suite.
+ * Builds the images of docker-compose.yml from Debian's testing suite if no registry can be reached.
  * @param {Pick<import('./candidate.mjs').Context, 'supervisor' | 'logDirectory' | 'log'>} context
- * @returns {Promise<NodeJS.ProcessEnv>} the variables with which docker-compose.yml takes them; none where a registry answers
+ * @returns {Promise<NodeJS.ProcessEnv>} the variables that select the images in docker-compose.yml; empty if a registry answers
  */
 export async function localImages(context) {
   if (await imageAvailable(images.redis)) return {};
@@ -46,7 +46,7 @@ async function collect(context, folder) {
   const npm = findExecutable('npm');
   if (!npm) throw new Failure('There is no npm on the PATH.');
   cpSync(dirname(dirname(realpathSync(npm))), join(folder, 'npm'), { recursive: true });
-  // A proxy of this machine may sign with an authority of its own.
+  // This machine may use a proxy whose certificates are signed by a private authority.
   const certificates = '/etc/ssl/certs/ca-certificates.crt';
   if (!existsSync(certificates)) throw new Failure(`${certificates} is missing.`);
   copyFileSync(certificates, join(folder, 'certificates.pem'));

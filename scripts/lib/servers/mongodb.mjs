@@ -33,7 +33,7 @@ function replicaSetAnswers(uri, member) {
     withAdmin(uri, 500, async (admin) => {
       const hello = await admin.command({ hello: 1 });
       if (hello.isWritablePrimary && hello.setName) return true;
-      // A new mongod must be initiated as a replica set of one: transactions need a replica set.
+      // A new mongod must be initiated as a replica set of one, because transactions need a replica set.
       if (hello.isreplicaset) {
         await admin.command({ replSetInitiate: { _id: 'rs0', members: [{ _id: 0, host: member }] } });
       }
@@ -48,7 +48,7 @@ function dataDirectory(context, engine) {
   return directory;
 }
 
-/** How long the transaction of a killed process keeps its locks; a minute by default. SecantusDB has no such option. */
+/** How long a killed process's transaction keeps its locks; a minute by default. SecantusDB has no such option. */
 const transactionLifetime = ['--setParameter', 'transactionLifetimeLimitSeconds=5'];
 
 /** @param {Context} context @param {string} command @param {string} engine */
@@ -65,12 +65,12 @@ function mongodServer(context, command, engine) {
 }
 
 /**
- * A stand-in that speaks MongoDB's protocol. Without --sync-on-commit a kill loses its last acknowledged
+ * A stand-in that speaks MongoDB's protocol. Without --sync-on-commit, a kill would lose the last acknowledged
  * transactions.
  * @param {Context} context
  * @param {string} engine
  * @param {string} command
- * @param {string[]} args before the options that all its forms have
+ * @param {string[]} args arguments before the common options
  * @param {string} [uri]
  */
 function secantusServer(context, engine, command, args, uri = uriIn(context)) {
@@ -88,8 +88,8 @@ function secantusServer(context, engine, command, args, uri = uriIn(context)) {
 const rustOptions = ['--log-file-max', '128MB'];
 
 /**
- * The last release whose wheels contain the server as a program; for systems that have such a wheel. At each retryable write
- * it sorts all those that it remembers, which costs more than the write (ADR 16), so that the driver sends none.
+ * The last release whose wheels contain the server program, for systems with such a wheel. Each retryable write makes it sort
+ * all remembered ones, which costs more than the write itself (ADR 16). The driver therefore sends none.
  */
 const prebuilt = {
   requirement: 'SecantusDB==0.6.0b17',
@@ -98,7 +98,7 @@ const prebuilt = {
   query: '&retryWrites=false',
 };
 
-/** The same server in Python, where no such wheel fits or it has been withdrawn: several times slower. */
+/** The same server in Python, several times slower, for systems where no such wheel fits or it was withdrawn. */
 const pythonServer = { requirement: 'SecantusDB==0.7.0b3', script: 'secantusd-py', options: [], query: '' };
 
 /**
@@ -107,32 +107,32 @@ const pythonServer = { requirement: 'SecantusDB==0.7.0b3', script: 'secantusd-py
  * @param {{ requirement: string, script: string, options: string[], query: string }} release
  */
 async function secantusFromPyPI(context, engine, { requirement, script, options, query }) {
-  const found = await ensurePythonScript(context, {
+  const program = await ensurePythonScript(context, {
     server: 'MongoDB',
     name: requirement.toLowerCase().replace('==', '-'),
     requirements: [requirement],
     script,
   });
-  if (typeof found === 'string') return found;
-  const args = [...found.args, ...options];
-  return secantusServer(context, engine, found.command, args, `${uriIn(context)}${query}`);
+  if (typeof program === 'string') return program;
+  const args = [...program.args, ...options];
+  return secantusServer(context, engine, program.command, args, `${uriIn(context)}${query}`);
 }
 
 /**
- * The stand-in for an image: a directory with its program and the libraries beside it.
+ * Copies the stand-in for an image: its program and its libraries.
  * @param {Pick<Context, 'supervisor' | 'logDirectory' | 'log'>} context
  * @param {string} target
  */
 export async function copyStandIn(context, target) {
   const { requirement, script } = prebuilt;
-  const found = await ensurePythonScript(context, {
+  const program = await ensurePythonScript(context, {
     server: 'MongoDB',
     name: requirement.toLowerCase().replace('==', '-'),
     requirements: [requirement],
     script,
   });
-  if (typeof found === 'string') throw new Failure(`${requirement} is not available here: ${found}.`);
-  const library = join(dirname(dirname(found.command)), 'lib');
+  if (typeof program === 'string') throw new Failure(`${requirement} is not available here: ${program}.`);
+  const library = join(dirname(dirname(program.command)), 'lib');
   const parts = readdirSync(library, { recursive: true, encoding: 'utf8' }).filter((path) =>
     /secantusdb\.(?:scripts|libs)$/.test(path),
   );
@@ -150,7 +150,7 @@ async function downloadSiteAnswers() {
   }
 }
 
-/** @returns {Promise<string | undefined>} the path of a mongod that mongodb-memory-server has downloaded */
+/** @returns {Promise<string | undefined>} the path of a mongod downloaded by mongodb-memory-server */
 async function downloadMongod() {
   const downloadDir = cacheDirectory('mongodb-binaries');
   const downloadedBefore = readdirSync(downloadDir).length > 0;
@@ -167,7 +167,7 @@ export const mongodb = {
     try {
       const hello = await withAdmin(uri, 5_000, (admin) => admin.command({ hello: 1 }));
       const transactions = Boolean(hello.setName) || hello.msg === 'isdbgrid';
-      return transactions ? undefined : 'that MongoDB is no replica set, so that it has no transactions';
+      return transactions ? undefined : 'that MongoDB is not a replica set, so it has no transactions';
     } catch (error) {
       return `no MongoDB answers there (${messageOf(error)})`;
     }

@@ -8,7 +8,7 @@ import { daemonAnswers, imageAvailable } from './docker.mjs';
 import { images } from './images.mjs';
 import { output } from './output.mjs';
 
-/** The releases that the deployments pin; `npm run test:servers` runs on no older ones. */
+/** The releases that the deployments pin; `npm run test:servers` does not run on older ones. */
 export const newest = { RabbitMQ: [4, 3], Redis: [8, 0] };
 
 /** @param {readonly number[]} least @param {string} version */
@@ -19,8 +19,8 @@ export function isAtLeast(least, version) {
 }
 
 /**
- * Makes the newest RabbitMQ and Redis the ones that are started from here on: as Docker images, as the programs on the PATH if they
- * are new enough, or else those of Debian's testing suite, in a root directory of their own, which come first on the PATH.
+ * Selects the newest RabbitMQ and Redis for all later starts: Docker images, or programs on the PATH if they are new
+ * enough. Otherwise those of Debian's testing suite are installed in a separate root directory and put first on the PATH.
  * @param {Pick<import('./candidate.mjs').Context, 'supervisor' | 'logDirectory' | 'log'>} context
  */
 export async function useNewestServers(context) {
@@ -44,23 +44,23 @@ async function areNewOnPath() {
 }
 
 function whyNoDebianRoot() {
-  if (!canInstall()) return 'only root on Debian can install them in a root directory of their own';
+  if (!canInstall()) return 'only root on Debian can install them in a separate root directory';
   const release = existsSync('/etc/os-release') ? readFileSync('/etc/os-release', 'utf8') : '';
   return /^ID=debian$/m.test(release) ? undefined : 'this system is no Debian';
 }
 
-/** Their paths in the root. */
+/** Paths of the programs in the root directory. */
 const programs = {
   'redis-server': '/usr/bin/redis-server',
   'redis-cli': '/usr/bin/redis-cli',
-  // The script that Debian's own one calls as another user.
+  // Debian's wrapper would call this script as another user.
   'rabbitmq-server': '/usr/lib/rabbitmq/bin/rabbitmq-server',
   epmd: '/usr/bin/epmd',
 };
 
 /**
- * Runs a program with the root as its file system, in which it finds the temporary directories of the tests, its own processes
- * and its own name. The mounts end with it, and it gets the signals, because each command is replaced by the next.
+ * Runs a program with the root directory as its file system, where it finds the tests' temporary directories and its own
+ * processes. The mounts end with the program. It receives the signals, because each command is replaced by the next.
  * @param {string} root @param {string} program
  */
 const wrapper = (root, program) => `#!/bin/sh
@@ -71,7 +71,7 @@ exec unshare --mount --propagation private sh -c '
 
 /**
  * @param {Pick<import('./candidate.mjs').Context, 'supervisor' | 'logDirectory' | 'log'>} context
- * @returns {Promise<{ root: string, bin: string }>} bin: the directory with its programs
+ * @returns {Promise<{ root: string, bin: string }>} bin: the directory of its programs
  */
 export async function ensureDebianRoot({ supervisor, logDirectory, log }) {
   const reason = whyNoDebianRoot();
@@ -94,7 +94,7 @@ export async function ensureDebianRoot({ supervisor, logDirectory, log }) {
   const logFile = join(logDirectory, 'debootstrap.log');
   const args = [
     ...['--variant=minbase', '--include=redis-server,rabbitmq-server', 'forky', root, await mirror()],
-    // An older debootstrap does not know the suite by its name.
+    // An older debootstrap does not know the suite's name.
     '/usr/share/debootstrap/scripts/sid',
   ];
   const launch = {
@@ -113,7 +113,7 @@ export async function ensureDebianRoot({ supervisor, logDirectory, log }) {
   return { root, bin };
 }
 
-/** The one that apt uses. */
+/** The mirror that apt uses. */
 async function mirror() {
   const indexes = await output('apt-get', ['indextargets', '--format', '$(ORIGIN) $(COMPONENT) $(REPO_URI)']);
   const address = /^Debian main (http\S+)$/m.exec(indexes)?.[1];

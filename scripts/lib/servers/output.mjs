@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 
 /**
- * What a short command prints; nothing when it fails or does not exist.
+ * The output of a short command; empty if it fails or does not exist.
  * @param {string} command @param {string[]} args
  */
 export async function output(command, args) {

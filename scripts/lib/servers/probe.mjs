@@ -37,7 +37,7 @@ const probe = async (address, question, accepts) =>
 export const redisAnswers = (address) =>
   probe(address, 'PING\r\n', (answer) => /^(\+PONG|-NOAUTH)/.test(answer.toString('latin1')));
 
-/** Nothing where an unknown client may not ask. @param {{ host: string, port: number }} address */
+/** The version; empty if an unauthenticated client may not read it. @param {{ host: string, port: number }} address */
 export const redisVersion = (address) =>
   ask(address, 'INFO server\r\n', (answer) => {
     const text = answer.toString('latin1');
@@ -50,7 +50,7 @@ const amqpHeader = Buffer.from([0x41, 0x4d, 0x51, 0x50, 0, 0, 9, 1]);
 /** @param {{ host: string, port: number }} address */
 export const rabbitmqAnswers = (address) => probe(address, amqpHeader, (answer) => answer[0] === 1);
 
-/** Its first method contains it as a long string. @param {{ host: string, port: number }} address */
+/** The version, which the broker's first method contains as a long string. @param {{ host: string, port: number }} address */
 export const rabbitmqVersion = (address) =>
   ask(address, amqpHeader, (answer) => {
     const name = 'versionS';
@@ -61,7 +61,7 @@ export const rabbitmqVersion = (address) =>
   });
 
 /**
- * For a given server: on a busy machine one attempt may take longer than its 2 s.
+ * Retries for a given server: on a busy machine one attempt may exceed its 2 s.
  * @param {() => Promise<boolean>} answers
  */
 export async function answersAtAll(answers) {

@@ -5,19 +5,19 @@ import { runTool } from '../supervisor.mjs';
 import { aptInstall, canInstall } from './apt.mjs';
 
 /**
- * Packages from PyPI, in a virtual environment of its own that all clones of this user share.
+ * Installs packages from PyPI in a separate virtual environment, shared by all clones of this user.
  * @param {Pick<import('./candidate.mjs').Context, 'supervisor' | 'logDirectory' | 'log'>} context
- * @param {{ server: string, name: string, requirements: string[], script: string }} wanted
- *   server: in messages; name: of the environment, with the version; script: the program in the packages
+ * @param {{ server: string, name: string, requirements: string[], script: string }} source
+ *   server: name in messages; name: name and version of the environment; script: the packages' program
  * @returns {Promise<{ command: string, args: string[] } | string>} how to start the script, or why it is not available
  */
 export async function ensurePythonScript(context, { server, name, requirements, script }) {
   const directory = cacheDirectory(name);
   const command = join(directory, 'bin', 'python');
-  // Python gets the script as an argument: systems limit the length of a script's first line.
-  const found = { command, args: [join(directory, 'bin', script)] };
+  // The script is an argument for Python, because systems limit the length of a script's first line.
+  const program = { command, args: [join(directory, 'bin', script)] };
   const complete = join(directory, 'complete');
-  if (existsSync(complete) && existsSync(command)) return found;
+  if (existsSync(complete) && existsSync(command)) return program;
 
   const python = findExecutable('python3');
   if (!python) return 'there is no python3 on the PATH';
@@ -25,13 +25,13 @@ export async function ensurePythonScript(context, { server, name, requirements, 
   if (!(await makeEnvironment(context, python, directory))) {
     return 'python3 cannot make a virtual environment (on Debian: apt-get install python3-venv)';
   }
-  // Without a wheel for this system pip would try to build from source, for minutes, and fail.
+  // Without a wheel for this system, pip would spend minutes on a build from source and fail.
   const options = ['--no-input', '--disable-pip-version-check', '--only-binary=:all:'];
   if (!(await run(context, command, ['-m', 'pip', 'install', ...options, ...requirements]))) {
     return `pip could not install ${requirements.join(', ')} from PyPI`;
   }
   writeFileSync(complete, '');
-  return found;
+  return program;
 }
 
 /** @param {Pick<import('./candidate.mjs').Context, 'supervisor' | 'logDirectory' | 'log'>} context @param {string} python @param {string} directory */
@@ -42,7 +42,7 @@ async function makeEnvironment(context, python, directory) {
     return run(context, python, ['-m', 'venv', directory]);
   };
   if (await make()) return true;
-  // Debian ships the module in a package of its own.
+  // Debian ships the module in a separate package.
   if (!canInstall() || !(await aptInstall(context.supervisor, ['python3-venv'], context.logDirectory)))
     return false;
   return make();

@@ -9,7 +9,7 @@ import { addressOf, answersAtAll, rabbitmqAnswers, rabbitmqVersion } from './pro
 
 /** @typedef {import('./candidate.mjs').Context} Context */
 
-/** Where docker-compose.yml mounts them. @param {string} credentials @returns {Record<string, string>} */
+/** The same mount points as in docker-compose.yml. @param {string} credentials @returns {Record<string, string>} */
 const mountsOf = (credentials) => ({
   '/run/credentials': join(credentials, 'rabbitmq'),
   '/etc/rabbitmq/conf.d/20-fitness.conf': join(root, 'deploy/rabbitmq.conf'),
@@ -22,8 +22,8 @@ const addressIn = ({ ports }) => ({ host: '127.0.0.1', port: ports.rabbitmq });
 const uriIn = ({ ports }) => `amqp://guest:guest@127.0.0.1:${ports.rabbitmq}`;
 
 /**
- * Debian's program switches to its own user, who cannot write into our directories. The broker's own script, which it
- * calls, does not.
+ * Debian's wrapper switches to its own user, who cannot write into our directories. The broker's own script does
+ * not.
  */
 function findBroker() {
   const command = findExecutable('rabbitmq-server');
@@ -31,7 +31,7 @@ function findBroker() {
   return command?.startsWith('/usr/sbin/') && existsSync(original) ? original : command;
 }
 
-/** Some distributions have it only in the directory of Erlang's virtual machine. */
+/** Finds epmd. Some distributions have it only in the directory of Erlang's virtual machine. */
 function findEpmd() {
   const onPath = findExecutable('epmd');
   const erl = findExecutable('erl');
@@ -47,7 +47,7 @@ function brokerEnvironment({ ports }, directory) {
   const file = (/** @type {string} */ name) => join(directory, name);
   return {
     ...process.env,
-    // Where Erlang keeps the secret that nodes share.
+    // Erlang keeps the nodes' shared secret in the home directory.
     HOME: directory,
     ERL_EPMD_PORT: String(ports.epmd),
     ERL_EPMD_ADDRESS: '127.0.0.1',
@@ -60,9 +60,9 @@ function brokerEnvironment({ ports }, directory) {
     RABBITMQ_CONFIG_FILES: file('conf.d'),
     RABBITMQ_ADVANCED_CONFIG_FILE: file('advanced.config'),
     RABBITMQ_ENABLED_PLUGINS_FILE: file('enabled_plugins'),
-    // A file that does not exist, so that the system's settings have no effect.
+    // This file does not exist, so the system's settings have no effect.
     RABBITMQ_CONF_ENV_FILE: file('rabbitmq-env.conf'),
-    // The start script is replaced by the broker instead of being its parent, so that signals reach the broker.
+    // The broker replaces the start script instead of being its child, so it receives the signals.
     RABBITMQ_ALLOW_INPUT: '1',
     RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS: [
       '-noinput -start_epmd false -kernel inet_dist_use_interface {127,0,0,1}',
@@ -78,7 +78,7 @@ function writeConfiguration({ ports, credentials }, directory) {
   writeFileSync(join(directory, 'enabled_plugins'), '[].\n');
   const lines = [
     `listeners.tcp.1 = 127.0.0.1:${ports.rabbitmq}`,
-    // The log of the quorum queues would otherwise grow to half a gigabyte before it is cut.
+    // Otherwise the log of the quorum queues would grow to half a gigabyte before it is truncated.
     'raft.wal_max_size_bytes = 33554432',
     ...(credentials ? [`load_definitions = ${join(credentials, 'rabbitmq/definitions.json')}`] : []),
   ];
@@ -86,7 +86,7 @@ function writeConfiguration({ ports, credentials }, directory) {
 }
 
 /**
- * The broker, with a name service (epmd) of its own: one that the broker starts by itself would outlive it.
+ * The broker with a separate name service (epmd). A name service started by the broker itself would outlive it.
  * @param {Context} context
  * @param {string} command
  * @param {string} epmd
@@ -137,7 +137,7 @@ export const rabbitmq = {
   candidates: [
     dockerCandidate(images.rabbitmq, (context) => ({
       name: 'rabbitmq',
-      // The broker stores its data under the name of its host.
+      // The broker stores its data under its host name.
       hostname: 'rabbitmq',
       hostPort: context.ports.rabbitmq,
       containerPort: 5672,

@@ -2,13 +2,13 @@ import { dockerCandidate, pick, processServer } from './candidate.mjs';
 import { ensurePythonScript } from './python.mjs';
 
 const version = '5.2.5';
-/** The packages that moto's server needs for S3; its extra named "server" installs all of Amazon's services. */
+/** The packages that moto needs for S3. Its extra "server" would install all of Amazon's services. */
 const requirements = [`moto[s3]==${version}`, 'flask', 'flask-cors'];
 
 /** @param {number} port */
 const uriAt = (port) => `http://127.0.0.1:${port}`;
 
-/** Any answer below 500 counts: without credentials it may be a refusal. @param {string} uri */
+/** Whether the server answers with a status below 500. Without credentials it may refuse. @param {string} uri */
 const answers = (uri) =>
   fetch(uri, { signal: AbortSignal.timeout(2_000) }).then(
     ({ status }) => status < 500,
@@ -16,7 +16,7 @@ const answers = (uri) =>
   );
 
 /**
- * A server with the protocol of S3, for tests. Its credentials are MinIO's own, twice `minioadmin`.
+ * A server with the S3 protocol for tests. User and password are MinIO's default, `minioadmin`.
  * @param {number} port
  * @returns {import('./candidate.mjs').ServerDefinition}
  */
@@ -38,11 +38,11 @@ const s3 = (port) => ({
       engine: 'moto',
       title: 'moto (from PyPI)',
       async find(context) {
-        const wanted = { server: 'S3', name: `moto-${version}`, requirements, script: 'moto_server' };
-        const found = await ensurePythonScript(context, wanted);
-        if (typeof found === 'string') return found;
-        const args = [...found.args, '--host', '127.0.0.1', '--port', String(port)];
-        const launch = { name: 's3', command: found.command, args, cwd: context.directory };
+        const source = { server: 'S3', name: `moto-${version}`, requirements, script: 'moto_server' };
+        const program = await ensurePythonScript(context, source);
+        if (typeof program === 'string') return program;
+        const args = [...program.args, '--host', '127.0.0.1', '--port', String(port)];
+        const launch = { name: 's3', command: program.command, args, cwd: context.directory };
         return processServer(context, uriAt(port), launch, () => answers(uriAt(port)));
       },
     },

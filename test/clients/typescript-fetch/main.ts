@@ -1,4 +1,4 @@
-/** Uses the generated client as an app would, and prints what it decoded as one line of JSON. */
+/** Uses the generated client as an app would, and prints the decoded values as one line of JSON. */
 import { readFileSync } from 'node:fs';
 import * as client from './client/index.js';
 import {
@@ -43,7 +43,7 @@ const withoutNulls = (value: unknown): string =>
       : part,
   );
 
-/** A value for any parameter that an operation requires, and for any field of it: an empty list of which every field is one. */
+/** A value for any required parameter and for any of its fields: an empty list whose fields are all this same value. */
 const parameters: object = new Proxy([], {
   get: (list, key) => {
     if (key === 'toISOString') return () => '2026-01-01';
@@ -51,7 +51,7 @@ const parameters: object = new Proxy([], {
   },
 });
 
-/** Calls every operation, decodes the answer that the document describes, encodes it again, and prints those that differ. */
+/** Calls each operation, decodes the documented response, encodes it again, and prints the differences. */
 const decodeAll = async (file: string): Promise<void> => {
   const successes = JSON.parse(readFileSync(file, 'utf8')) as Success[];
   // The names of operations and schemas are data here.

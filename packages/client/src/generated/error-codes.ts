@@ -1,4 +1,4 @@
-/** Every `code` of an error of this release. */
+/** Every error `code` of this release. */
 export type KnownErrorCode =
   | "account_deletion_blocked"
   | "auth.second_factor_required"

@@ -1,4 +1,4 @@
-/** The operations that take an `Idempotency-Key`. */
+/** The operations that accept an `Idempotency-Key`. */
 export const IDEMPOTENT: ReadonlySet<string> = new Set([
   "POST /api/v1/payments/boost",
   "POST /api/v1/payments/buy-premium",

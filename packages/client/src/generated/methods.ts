@@ -1,4 +1,4 @@
-/** Methods by namespace and name: the HTTP method, the path, and what the method takes after the id of the path. */
+/** Methods by namespace and name: the HTTP method, the path, and the input after the path's id. */
 export const METHODS = {
   "account": {
     "cancelDeletion": [

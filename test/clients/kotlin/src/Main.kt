@@ -1,4 +1,4 @@
-/** Uses the generated client as an app would, and prints what it decoded as one line of JSON. */
+/** Uses the generated client as an app would, and prints the decoded values as one line of JSON. */
 import client.apis.AuthApi
 import client.apis.PaymentsApi
 import client.apis.PostsApi
@@ -28,12 +28,12 @@ inline fun <reified T> errorOf(status: Int, call: () -> Unit): T {
 fun normalized(value: Any?): Any? = when (value) {
     is Map<*, *> -> value.filterValues { it != null }.mapValues { normalized(it.value) }
     is List<*> -> value.map(::normalized)
-    // The generated client writes decimals as texts.
+    // The generated client encodes decimals as strings.
     is Number -> value.toString()
     else -> value
 }
 
-/** Decodes every success of a file by the return type of its operation, encodes it again, and prints those that differ. */
+/** Decodes each response in a file by its operation's return type, encodes it again, and prints the differences. */
 fun decodeAll(file: String) {
     val any = Serializer.moshi.adapter(Any::class.java)
     val successes = any.fromJson(java.io.File(file).readText()) as List<Map<String, Any?>>
