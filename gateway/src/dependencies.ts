@@ -140,15 +140,8 @@ export const createDependencies = async (
     bodies: shareOfTotal(config.OPEN_REQUESTS_LIMIT),
     totalBytes: ARRIVING_BYTES,
   });
-  const callerOf = await createCallerOf(config, {
-    identity,
-    health,
-    metrics,
-    log,
-    random,
-    processClock,
-    cleanup,
-  });
+  const parts = { identity, health, metrics, log, random, processClock, cleanup };
+  const callerOf = await createCallerOf(config, parts);
   return {
     baseUrl: config.PUBLIC_BASE_URL,
     app: appOf(config),
@@ -265,39 +258,31 @@ const EPOCH_SOCKET_TIMEOUT_MS = 2_000;
 
 const createCallerOf = async (
   config: GatewayConfig,
-  {
-    identity,
-    health,
-    metrics,
-    log,
-    random,
-    processClock,
-    cleanup,
-  }: Pick<Dependencies, 'identity' | 'health' | 'metrics' | 'log' | 'random'> & {
+  parts: Pick<Dependencies, 'identity' | 'health' | 'metrics' | 'log' | 'random'> & {
     processClock: AdvancingClock;
     cleanup: Cleanup;
   },
 ): Promise<(token: string) => Promise<UserCaller>> => {
   const redis = await connectRedis({
     url: config.REDIS_URL,
-    log,
+    log: parts.log,
     name: `${NAME}-credentials`,
     commandTimeoutMs: EPOCH_TIMEOUT_MS,
     socketTimeoutMs: EPOCH_SOCKET_TIMEOUT_MS,
   });
-  cleanup.defer('redis for credentials', () => redis.disconnect());
-  health.add('redis', () => assertPrimary(redis), { required: false });
+  parts.cleanup.defer('redis for credentials', () => redis.disconnect());
+  parts.health.add('redis', () => assertPrimary(redis), { required: false });
   return createCredentialCache({
-    introspect: createIntrospect(identity),
-    epochs: createCredentialEpochs({ redis, namespace: config.EVENTS_NAMESPACE, random }),
-    counter: metrics.counter({
+    introspect: createIntrospect(parts.identity),
+    epochs: createCredentialEpochs({ redis, namespace: config.EVENTS_NAMESPACE, random: parts.random }),
+    counter: parts.metrics.counter({
       name: 'credential_cache_total',
       help: 'Tokens by outcome: hit (identity was not called), miss, unavailable (no epoch in Redis), mismatch (identity uses another Redis or namespace)',
       labels: { outcome: ['hit', 'miss', 'unavailable', 'mismatch'] },
     }),
-    log,
+    log: parts.log,
     // A record expires with its token, which the clock of the process determines.
-    monotonicMs: () => performance.now() + processClock.advancedWithin(Number.POSITIVE_INFINITY),
+    monotonicMs: () => performance.now() + parts.processClock.advancedWithin(Number.POSITIVE_INFINITY),
   });
 };
 

@@ -1,4 +1,6 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -228,6 +230,43 @@ describe('a process of the product', () => {
     await advance(sandbox, '1d');
     expect(Math.abs(aheadMs(clock))).toBeLessThan(SECOND_MS);
   });
+
+  test.each([
+    ['404 to every request', 404, 404],
+    ['422 to a process that reports its time', 200, 422],
+  ])(
+    'a process asks less and less often, and logs once, while the sandbox answers %s',
+    async (_case, read, report) => {
+      let advanced_ms = DAY_MS;
+      let requests = 0;
+      const server = createServer((request, response) => {
+        requests += 1;
+        response.statusCode = request.method === 'PUT' ? report : read;
+        response.end(JSON.stringify({ data: { advanced_ms } }));
+        advanced_ms = 0;
+      });
+      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+      closers.push(() => {
+        server.closeAllConnections();
+        server.close();
+      });
+      const lines: string[] = [];
+      const destination = { write: (line: string) => void lines.push(line) };
+      const warnings = createLog({ service: 'sandbox', level: 'warn', destination });
+      const cleanup = createCleanup(log);
+      closers.push(() => cleanup.close());
+      const { port } = server.address() as AddressInfo;
+      await openClock({ SEED_DEMO: true, SANDBOX_URL: `http://127.0.0.1:${port}` }, warnings, cleanup);
+      await eventually(() => lines.length > 0, { timeoutMs: 10_000 });
+      await sleep(2 * SECOND_MS);
+      expect(lines).toEqual([expect.stringContaining(`the sandbox answered ${report}`)]);
+      // Each round has at most two requests.
+      expect(requests).toBeLessThan(20);
+      const endedAt = performance.now();
+      await cleanup.close();
+      expect(performance.now() - endedAt).toBeLessThan(SECOND_MS);
+    },
+  );
 
   test('a process starts and ends at once although the sandbox does not answer', async () => {
     const startedAt = performance.now();

@@ -96,7 +96,8 @@ const SERVICE: Record<string, string[]> = {
 
 type Case = [
   method: string,
-  path: () => string,
+  /** `:post` and `:service` are ids of `seller`. */
+  path: string,
   field: string,
   values: string[],
   beside: object,
@@ -106,22 +107,16 @@ const rightPost = { profile_type: USER, profile_id: 10, title: 'Never', content:
 const rightService = { title: 'Never', description: '', price: 1, duration_days: 1 };
 const CASES: Case[] = [
   ...Object.entries({ ...POST, ...PLACE }).map(
-    ([field, values]): Case => ['POST', () => '/posts', field, values, rightPost],
+    ([field, values]): Case => ['POST', '/posts', field, values, rightPost],
   ),
   ...Object.entries(POST).map(
-    ([field, values]): Case => [
-      'PUT',
-      () => `/posts/${postId}`,
-      field,
-      values,
-      { title: 'Never', content: 'Never' },
-    ],
+    ([field, values]): Case => ['PUT', '/posts/:post', field, values, { title: 'Never', content: 'Never' }],
   ),
   ...Object.entries(SERVICE).flatMap(([field, values]): Case[] => [
-    ['POST', () => '/training-services', field, values, rightService],
-    ['PUT', () => `/training-services/${serviceId}`, field, values, { title: 'Never', price: 7 }],
+    ['POST', '/training-services', field, values, rightService],
+    ['PUT', '/training-services/:service', field, values, { title: 'Never', price: 7 }],
   ]),
-  ['POST', () => `/training-services/${serviceId}/purchase`, 'price', whole(1_000_000_000), {}, buyer],
+  ['POST', '/training-services/:service/purchase', 'price', whole(1_000_000_000), {}, buyer],
 ];
 
 describe('a wrong value is 422 under its field, and nothing changes', () => {
@@ -130,11 +125,12 @@ describe('a wrong value is 422 under its field, and nothing changes', () => {
     async (method, path, field, values, beside, as = seller) => {
       const before = await everything();
       const failures: unknown[] = [];
+      const ownPath = path.replace(':post', String(postId)).replace(':service', String(serviceId));
       for (const value of values) {
         const others = Object.entries(beside)
           .filter(([name]) => name !== field)
           .map(([name, right]) => `${JSON.stringify(name)}:${JSON.stringify(right)}`);
-        const answer = await send(method, path(), `{${[...others, `"${field}":${value}`].join(',')}}`, {
+        const answer = await send(method, ownPath, `{${[...others, `"${field}":${value}`].join(',')}}`, {
           as,
         });
         const names = Object.keys(answer.body.errors ?? {});

@@ -421,6 +421,15 @@ describe('503: a service does not answer', () => {
     expect(await trainees(buyer)).toHaveLength(1);
   });
 
+  test('an Idempotency-Key can be reused once the clock was advanced by more than 24 hours', async () => {
+    const [buyer, id] = [someone(), await offer(someone())];
+    expect((await buy(buyer, id, 'advanced')).status).toBe(201);
+    const { send } = await advancedReplica();
+    const options = { as: caller(buyer), headers: { 'idempotency-key': 'advanced' } };
+    expect((await send('POST', `/training-services/${id}/purchase`, options)).status).toBe(201);
+    expect(harness.standIns.booked.size).toBe(2);
+  });
+
   test('repeats of a refused purchase do not extend its lease, after which they get 400', async () => {
     const [buyer, id] = [someone(), await offer(someone())];
     harness.standIns.down = ['Book'];

@@ -71,7 +71,7 @@ const ROWS: RouteCost[] = [
   // The posts that only the member sees are in memory, too.
   { route: 'GET /posts?page=2&per_page=5', as: member, commands: 1 },
   { route: 'GET /posts?search=title', as: GUEST, commands: 1 },
-  { route: `GET /posts?profile_type=${encodeURIComponent(USER)}&profile_id=7`, as: GUEST, commands: 1 },
+  { route: `GET /posts?type=${encodeURIComponent(USER)}&item_id=7`, as: GUEST, commands: 2 },
   { route: 'GET /posts/:id', as: GUEST, commands: 1, request: () => ({ path: '/posts/1' }) },
   { route: 'GET /posts/:id', as: member, commands: 1, request: () => ({ path: '/posts/1' }) },
   { route: 'POST /posts (of a user)', as: member, commands: 7, request: () => ({ body: post('New') }) },

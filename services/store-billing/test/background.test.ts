@@ -227,6 +227,16 @@ describe('a redemption without a verdict', () => {
     expect(await attemptState(token)).toBe('granted');
   });
 
+  test('an advance past 72 hours gives a redemption up at its next try, which is due in real time', async () => {
+    const { token } = await presented('unreachable');
+    const { service } = await advancedReplica(harness);
+    await service.rounds.verifyAttempts();
+    expect(await attemptState(token)).toBe('open');
+    harness.clock.advance(20_000);
+    await service.rounds.verifyAttempts();
+    expect(await attemptState(token)).toBe('given_up');
+  });
+
   test('a redemption is given up after 72 hours, and a new presentation restarts them', async () => {
     const { user, token } = await presented('unreachable');
     await verifyAfter(71 * HOUR_MS);

@@ -2,18 +2,22 @@
  * The clock of a process beside the sandbox: `PUT /_sandbox/clock` advances all of them. Only what users see depends on it. Deadlines,
  * leases, the messages of the broker and the identities of processes use the system clock.
  */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { type AdvancingClock, SECOND_MS, systemClock } from '../kernel/clock.ts';
 import type { Logger } from '../kernel/log.ts';
-import { finishesWithin, sleep } from '../kernel/timing.ts';
+import { finishesWithin } from '../kernel/timing.ts';
 import type { Cleanup } from './lifecycle.ts';
 
 /** Longer than the sandbox keeps a request without news. */
 const REQUEST_TIMEOUT_MS = 30 * SECOND_MS;
+/** Each failure in a row adds this to the delay before the next try: a sandbox that restarts is followed soon. */
 const RETRY_MS = 200;
+const LONGEST_RETRY_MS = 10 * SECOND_MS;
 /** How long a start waits for a sandbox that is starting, too. */
 const FIRST_ANSWER_MS = 5 * SECOND_MS;
-const FAILURES_BEFORE_WARNING = FIRST_ANSWER_MS / RETRY_MS;
+/** Takes about {@link FIRST_ANSWER_MS}. */
+const FAILURES_BEFORE_WARNING = 7;
 
 const answerSchema = z.object({ data: z.object({ advanced_ms: z.int().min(0) }) });
 
@@ -50,7 +54,9 @@ export const openClock = async (
         failures += 1;
         if (failures === FAILURES_BEFORE_WARNING)
           log.warn({ err: error }, 'the clock of the sandbox cannot be read');
-        await sleep(RETRY_MS);
+        // Its timer keeps a process alive that has opened nothing else yet.
+        const delayMs = Math.min(failures * RETRY_MS, LONGEST_RETRY_MS);
+        await sleep(delayMs, undefined, { signal: stopping.signal }).catch(() => undefined);
       }
     }
   };
@@ -69,6 +75,7 @@ const read = async (url: string, afterMs: number | undefined, stopping: AbortSig
   const response = await fetch(`${url}/_sandbox/clock${query}`, {
     signal: AbortSignal.any([stopping, AbortSignal.timeout(REQUEST_TIMEOUT_MS)]),
   });
+  assertOk(response);
   return answerSchema.parse(await response.json()).data.advanced_ms;
 };
 
@@ -80,7 +87,11 @@ const report = async (url: string, reachedMs: number, stopping: AbortSignal): Pr
     body: JSON.stringify({ advanced_ms: reachedMs }),
     signal: AbortSignal.any([stopping, AbortSignal.timeout(REQUEST_TIMEOUT_MS)]),
   });
-  if (!response.ok) throw new Error(`the sandbox answered ${response.status}`);
+  assertOk(response);
+};
+
+const assertOk = ({ ok, status }: Response): void => {
+  if (!ok) throw new Error(`the sandbox answered ${status}`);
 };
 
 const createAdvancingClock = () => {

@@ -147,12 +147,26 @@ export const openCostMeter = async (
   };
 
   const runsOf = new Map<RouteCost, Run[]>();
+  let reading: Promise<Map<string, string[]>> | undefined;
+  const parametersOf = (): Promise<Map<string, string[]>> => {
+    reading ??= readParameters(url);
+    return reading;
+  };
+  /** An unknown parameter is ignored, so its row would measure another request. */
+  const assertParameters = async ({ route }: RouteCost): Promise<void> => {
+    const { method, path, query } = partsOf(route);
+    for (const name of new URLSearchParams(query).keys())
+      if ((await parametersOf()).get(`${method} ${path}`)?.includes(name) !== true)
+        throw new Error(`${route}: there is no parameter ${name}`);
+  };
+
   return {
     /**
      * The runs that do not cost what the row says. A first one, which reads what the process keeps, is not among them; of the
      * others none is chosen.
      */
     faults: async (row: RouteCost): Promise<Cost[]> => {
+      await assertParameters(row);
       await runOf(row);
       const runs: Run[] = [];
       for (let run = 0; run < RUNS; run += 1) runs.push(await undisturbed(row));
@@ -172,19 +186,24 @@ export const openCostMeter = async (
      */
     shardFaults: (): string[] => [...shardFaults],
     /** The public routes of the service, sorted. */
-    routes: async (): Promise<string[]> => {
-      const response = await fetch(`${url}/internal/openapi.json`);
-      const { paths } = (await response.json()) as { paths: Record<string, Record<string, unknown>> };
-      return Object.entries(paths)
-        .flatMap(([path, operations]) =>
-          Object.keys(operations).map((method) => {
-            const ownPath = path.slice(API_PREFIX.length).replaceAll(/\{(\w+)\}/g, ':$1');
-            return `${method.toUpperCase()} ${ownPath}`;
-          }),
-        )
-        .toSorted();
-    },
+    routes: async (): Promise<string[]> => [...(await parametersOf()).keys()].toSorted(),
   };
+};
+
+/** The names of the parameters of each public route of a service, by method and path. */
+const readParameters = async (url: string): Promise<Map<string, string[]>> => {
+  const response = await fetch(`${url}/internal/openapi.json`);
+  const { paths } = (await response.json()) as {
+    paths: Record<string, Record<string, { parameters?: { name: string }[] }>>;
+  };
+  return new Map(
+    Object.entries(paths).flatMap(([path, operations]) =>
+      Object.entries(operations).map(([method, { parameters = [] }]) => {
+        const ownPath = path.slice(API_PREFIX.length).replaceAll(/\{(\w+)\}/g, ':$1');
+        return [`${method.toUpperCase()} ${ownPath}`, parameters.map(({ name }) => name)];
+      }),
+    ),
+  );
 };
 
 /** The routes that have a row, sorted. */

@@ -28,8 +28,7 @@ export interface Deposits {
     id: number,
     change: { resolution: DisputeResolution; credited: VerifiedFields | null },
   ): Promise<Payment | undefined>;
-  /** Deposits in state `mismatch`, newest first. */
-  /** Newest first. `userId`: those of one user. */
+  /** Deposits in state `mismatch`, newest first. `userId`: those of one user. */
   openDisputes(request: PageRequest, userId?: number): Promise<PageOf<Payment>>;
   /** Open deposits of the user that were opened after `since`; at most `limit` are counted. */
   countOpenDeposits(userId: number, since: Date, limit: number, session?: ClientSession): Promise<number>;
