@@ -21,13 +21,13 @@ export const durationMs = (text: string): number | undefined => {
 export interface SandboxClock extends Clock {
   advancedMs(): number;
   /**
-   * Resolves when every waiting process has polled again, after a second at the latest. False if the clock would be more than ten
+   * Resolves when every waiting process has polled again, or after a second. False if the clock would be more than ten
    * years ahead.
    */
   advance(byMs: number): Promise<boolean>;
-  /** Advances to `totalMs` in all, like {@link SandboxClock.advance}. */
+  /** Advances to a total of `totalMs`, like {@link SandboxClock.advance}. */
   advanceTo(totalMs: number): Promise<boolean>;
-  /** Resolves when the advance differs from `afterMs`, after `timeoutMs` at the latest. */
+  /** Resolves when the advance differs from `afterMs`, or after `timeoutMs`. */
   advanced(afterMs: number, timeoutMs: number): Promise<void>;
 }
 

@@ -225,7 +225,7 @@ function clockRoutes(app: FastifyInstance, { clock }: Harness): void {
     if (await clock.advance(body.advance)) return reply.send(resource());
     return tooFar(reply, 'advance');
   });
-  // Called by a process that is ahead of a sandbox without its file. A GET must not do this: another site could send it.
+  // Called by a process that is ahead of a sandbox that has lost its file. A GET must not do this: another site could send it.
   app.put('/clock/reached', async (request, reply) => {
     const body = checked(reply, reachedBody, request.body);
     if (!body) return reply;

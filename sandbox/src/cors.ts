@@ -1,4 +1,4 @@
-/** Local pages may call the control routes: an app under development reads its codes there. */
+/** Lets local pages call the control routes: an app under development reads its codes there. */
 import type { FastifyInstance } from 'fastify';
 import { isLoopback } from './hosts.ts';
 

@@ -1,4 +1,4 @@
-/** Host check: another site must not read the sandbox through a name that resolves to this machine. */
+/** Checks the host: another site must not read the sandbox through a name that resolves to this machine. */
 import { hostProblem } from '@fitness/shared/http/request-syntax.ts';
 import type { FastifyInstance } from 'fastify';
 

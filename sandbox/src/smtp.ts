@@ -17,7 +17,7 @@ interface SmtpRelay {
 }
 
 /**
- * Behaves like real relays: it requires a login (530), and refuses a wrong one (535) and unknown recipients (550).
+ * Behaves like a real relay: it requires a login (530), and refuses a wrong one (535) and unknown recipients (550).
  * It offers no TLS, because it has no certificate that a client could trust.
  */
 export const createSmtpRelay = ({ state, slowMs }: Harness): SmtpRelay => {

@@ -105,7 +105,7 @@ export function settledState(purchase: Purchase): 'purchased' | 'canceled' | 're
 }
 
 /**
- * `missing` without a credential, `refused` for one that begins with "invalid", else `good`. This shows how the product
+ * `missing` without a credential, `refused` for one that begins with "invalid", otherwise `good`. This shows how the product
  * handles refused credentials.
  */
 export function judgeCredential(value: unknown): 'good' | 'missing' | 'refused' {

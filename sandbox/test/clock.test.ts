@@ -70,7 +70,7 @@ describe('PUT /_sandbox/clock', () => {
     },
   );
 
-  test('the clock goes at most ten years ahead in all', async () => {
+  test('the clock is advanced by at most ten years in total', async () => {
     const sandbox = await start();
     expect((await advance(sandbox, '3650d')).status).toBe(200);
     expect(await advance(sandbox, '1s')).toMatchObject({
@@ -124,7 +124,7 @@ describe('PUT /_sandbox/clock', () => {
     expect((await send(sandbox, 'GET')).body).toMatchObject({ data: { advanced_ms: 14 * DAY_MS } });
   });
 
-  test('the advance survives a restart of the sandbox in its file', async () => {
+  test('the advance is stored in a file and survives a restart of the sandbox', async () => {
     const clockFile = temporaryFile();
     const before = await start({ clockFile });
     await advance(before, '14d');
@@ -151,7 +151,7 @@ describe('a process of the product', () => {
   };
   const aheadMs = (clock: { now(): Date }): number => clock.now().getTime() - Date.now();
 
-  test('every process has followed when the response to the advance arrives', async () => {
+  test('every process has followed the clock when the response to an advance arrives', async () => {
     const sandbox = await start();
     const clocks = await Promise.all(Array.from({ length: 8 }, () => follow(sandbox.url)));
     for (const days of [1, 2, 3]) {

@@ -149,27 +149,30 @@ describe('the inbox', () => {
 
 const WITH_TOKEN2 = { receptor: PHONE, token: '1', token2: '2' };
 
-describe('refusals carry the same number in the envelope and in the HTTP status', () => {
+describe('a refusal', () => {
   test.each([
     ['no template', { receptor: PHONE, token: '1' }, 400],
     ['an empty token', { receptor: PHONE, token: '', template: 'phone-change-fa' }, 406],
-    ['a receptor that is no number', { receptor: 'x', token: '1', template: 'phone-change-fa' }, 411],
+    ['a receptor that is not a number', { receptor: 'x', token: '1', template: 'phone-change-fa' }, 411],
     ['a token with a space', { receptor: PHONE, token: '1 2', template: 'phone-change-fa' }, 431],
     ['a template that the account does not have', { receptor: PHONE, token: '1', template: 't' }, 424],
-    ['a token without a place in the template', { ...WITH_TOKEN2, template: 'phone-change-fa' }, 432],
+    ['a token without a placeholder in the template', { ...WITH_TOKEN2, template: 'phone-change-fa' }, 432],
     [
       'a token over 100 characters',
       { receptor: PHONE, token: '1'.repeat(101), template: 'phone-change-fa' },
       431,
     ],
-  ])('%s', async (_title, fields, status) => {
-    const answer = await sandbox.call('POST', LOOKUP, form(fields));
-    expect(answer.status).toBe(status);
-    expect(answer.json).toEqual({ return: { status, message: expect.any(String) }, entries: null });
-    expect((await sandbox.call('GET', '/_sandbox/sms')).json.data).toEqual([]);
-  });
+  ])(
+    'a refusal has the same number in the envelope and the HTTP status: %s',
+    async (_title, fields, status) => {
+      const answer = await sandbox.call('POST', LOOKUP, form(fields));
+      expect(answer.status).toBe(status);
+      expect(answer.json).toEqual({ return: { status, message: expect.any(String) }, entries: null });
+      expect((await sandbox.call('GET', '/_sandbox/sms')).json.data).toEqual([]);
+    },
+  );
 
-  test('a line that the account does not have sends nothing; its second line does', async () => {
+  test('a sender line of another account sends nothing; the second line of the account does', async () => {
     const message = 'hello';
     const refused = await sandbox.call('POST', SEND, form({ receptor: PHONE, message, sender: '3000' }));
     expect([refused.status, refused.json.return.status, refused.json.entries]).toEqual([412, 412, null]);
@@ -178,7 +181,7 @@ describe('refusals carry the same number in the envelope and in the HTTP status'
     expect(sent.json.entries).toMatchObject([{ sender: '2000500666' }]);
   });
 
-  test('a template that is added is filled with its tokens, until a reset', async () => {
+  test('an added template is filled with its tokens, until a reset', async () => {
     const template = 'order-paid';
     const text = 'Order %token of %token10 is paid';
     const put = await sandbox.call('PUT', `/_sandbox/sms/templates/${template}`, { text });
@@ -240,7 +243,7 @@ describe('modes', () => {
     expect(await inbox()).toHaveLength(1);
   });
 
-  test('the mode slow records nothing if the caller gave up', async () => {
+  test('the mode slow records nothing if the caller has given up', async () => {
     await setMode('slow');
     await expect(lookup({}, AbortSignal.timeout(SLOW_MS / 10))).rejects.toThrow();
     await pause(SLOW_MS * 1.2);

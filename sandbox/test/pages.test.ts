@@ -162,7 +162,7 @@ describe('the forms without a script', () => {
     expect(verified.json).toMatchObject({ purchaseState: 0 });
   });
 
-  test('a purchase can get another state, and keeps its token', async () => {
+  test('a purchase keeps its token when its state is changed', async () => {
     await submit('/_sandbox/page/purchases', { product_id: 'boost_pro', state: 'purchased' });
     const [, token = ''] = /data-copy="([^"]+)"/.exec((await home()).text) ?? [];
     await submit('/_sandbox/page/purchases', { product_id: 'boost_pro', state: 'refunded', token });
@@ -209,7 +209,7 @@ describe('the forms without a script', () => {
 });
 
 describe('change events', () => {
-  /** Counts the events that arrive until the work is done and one more second has passed, or `enough` have. */
+  /** Counts the events that arrive until a second after the end of the work, or until there are `enough`. */
   const eventsDuring = async (work: () => Promise<unknown>, enough: number): Promise<number> => {
     // Events of an earlier test have been sent by then.
     await pause(500);

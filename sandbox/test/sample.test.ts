@@ -23,7 +23,7 @@ describe('the sample app', () => {
     expect(policy).toContain(`; img-src 'self' ${API}; `);
   });
 
-  test('the sample app runs only its inline scripts and styles and files of the sandbox', async () => {
+  test('the sample app runs only its own inline scripts and styles, and files of the sandbox', async () => {
     const answer = await get('/app');
     const html = await answer.text();
     const policy = answer.headers.get('content-security-policy') ?? '';

@@ -56,7 +56,7 @@ describe('a host', () => {
   });
 
   test.each([[['localhost', 'localhost']], [['[::1']], [['user@localhost']], [['localhost/']], [[]]])(
-    '%j is 400',
+    'a request with the Host headers %j is 400',
     async (hosts) => {
       expect(await statusFor(hosts)).toBe(400);
     },
@@ -201,7 +201,7 @@ describe('the server', () => {
   });
   afterAll(() => sandbox.close());
 
-  test('the server is alive', async () => {
+  test('the server reports that it is alive', async () => {
     const answer = await sandbox.call('GET', '/health/live');
     expect(answer.status).toBe(200);
     expect(answer.json).toEqual({ status: 'ok' });

@@ -275,10 +275,10 @@ describe.each(stores)('$name', (store) => {
   });
 });
 
-describe('Cafe Bazaar alone', () => {
+describe('the API of Cafe Bazaar', () => {
   const [store] = stores as [Store];
 
-  test('the answer has the kind and fields of the official page', async () => {
+  test('a response has the kind and fields of the official documentation', async () => {
     await put('t', 'purchased');
     expect((await store.validate('t', PRODUCT, store.good())).json).toEqual({
       consumptionState: 1,
@@ -312,7 +312,7 @@ describe('Cafe Bazaar alone', () => {
   });
 });
 
-describe('Myket alone', () => {
+describe('the API of Myket', () => {
   const [, store] = stores as [Store, Store];
 
   test('a second consumption is 400 SkuAlreadyConsumed', async () => {
@@ -352,7 +352,7 @@ function askGoogleToken(jwt: string, grant = 'urn:ietf:params:oauth:grant-type:j
   );
 }
 
-describe('Google Play alone', () => {
+describe('the API of Google Play', () => {
   const store = stores.at(-1) as Store;
   const headers = () => ({ headers: store.good() });
   const voided = (query = '') =>
@@ -402,7 +402,7 @@ describe('Google Play alone', () => {
     ['another algorithm', assertion({}, { alg: 'HS256' }), 'invalid_grant'],
     ['no issuer', assertion({ iss: '' }), 'invalid_grant'],
     ['an issuer that begins with "invalid"', assertion({ iss: 'invalid@example' }), 'invalid_grant'],
-    ['a life over one hour', assertion({ exp: 1_768_474_801 }), 'invalid_grant'],
+    ['a lifetime of more than one hour', assertion({ exp: 1_768_474_801 }), 'invalid_grant'],
     ['another scope', assertion({ scope: 'https://www.googleapis.com/auth/drive' }), 'invalid_scope'],
     ['no signature', assertion().replace(/[^.]+$/, ''), 'invalid_grant'],
     ['no JWT', 'nonsense', 'invalid_grant'],
@@ -503,7 +503,7 @@ describe('Google Play alone', () => {
   });
 });
 
-describe('control of purchases', () => {
+describe('the control routes of purchases', () => {
   test('a control route returns the purchase in its new state', async () => {
     expect((await put('t', 'pending')).json).toEqual({
       data: {

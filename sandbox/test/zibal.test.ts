@@ -49,10 +49,10 @@ describe('request', () => {
     ['no merchant', { merchant: undefined }, 102],
     ['a merchant that begins with "invalid"', { merchant: 'invalid-merchant' }, 102],
     ['an amount of 1,000 Rial', { amount: 1_000 }, 105],
-    ['an amount that is no integer', { amount: 2_000.5 }, 105],
+    ['an amount that is not an integer', { amount: 2_000.5 }, 105],
     ['an amount at the ceiling of the card network', { merchant: 'shop-1', amount: 2_000_000_000 }, 113],
     ['an amount above the ceiling of the simulating merchant', { amount: 10_000_000_001 }, 113],
-    ['a callback that is no URL', { callbackUrl: 'callback' }, 106],
+    ['a callback that is not a URL', { callbackUrl: 'callback' }, 106],
     ['a callback that is a script', { callbackUrl: 'javascript:alert(1)' }, 106],
   ])('%s is refused with HTTP 200', async (_title, fields, result) => {
     const answer = await request(fields);

@@ -84,7 +84,7 @@ test('each service compares its requests with the keys, and declares no scatter 
       return files.some((file) => file.startsWith(folder) && what.test(read(file)));
     });
   expect(using(/openCostMeter\([^)]*SHARDS/)).toEqual(SERVICES);
-  expect(using(/unmetScatters\(\)\)\.toEqual\(\[\]\)/)).toEqual(OWNERS);
+  expect(using(/unusedScatters\(\)\)\.toEqual\(\[\]\)/)).toEqual(OWNERS);
 });
 
 const code = (texts: readonly string[]): string => texts.map((text) => `\`${text}\``).join(', ');

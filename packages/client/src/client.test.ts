@@ -1,4 +1,4 @@
-/** The client against a server with scripted responses. */
+/** Tests the client against a server with scripted responses. */
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
@@ -136,7 +136,7 @@ describe('a 503 with Retry-After', () => {
     expect(received[0]?.headers['idempotency-key']).toBeUndefined();
   });
 
-  test('a 503 is returned after the last retry, without Retry-After, and for too long a wait', async () => {
+  test('a 503 is returned after the last retry, without Retry-After, or if the wait is too long', async () => {
     const client = connect({ retries: 2, maxRetryAfterSeconds: 5 });
     answers = [busy(), busy(), busy()];
     await expect(unwrap(client.GET('/api/v1/posts'))).rejects.toBeInstanceOf(UnavailableError);
@@ -188,7 +188,7 @@ describe('a lost connection', () => {
     expect(received).toHaveLength(1);
   });
 
-  test('a timeout of the last retry is a NetworkError', async () => {
+  test('a timeout on the last retry is a NetworkError', async () => {
     answers = [{ status: 0 }, { status: -1 }];
     const client = connect({ retries: 1, timeoutMs: 100 });
     const error = await thrownBy(client.GET('/api/v1/payments/prices', { params: { query: {} } } as never));

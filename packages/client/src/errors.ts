@@ -47,7 +47,7 @@ export class ValidationError extends ApiError {
   }
 }
 
-/** 409; `code` tells the kinds apart. */
+/** 409; `code` distinguishes the kinds. */
 export class ConflictError extends ApiError {
   override readonly name = 'ConflictError';
 }
@@ -110,7 +110,7 @@ const CLASSES: Readonly<Record<number, new (fields: ApiErrorFields) => ApiError>
   503: UnavailableError,
 };
 
-/** `body` is the one decoded by openapi-fetch. */
+/** `body` is the body as openapi-fetch decoded it. */
 export const toApiError = (response: Response, body: unknown): ApiError => {
   const { status } = response;
   // Errors of the store purchases and of account deletion have `error` instead of `message`.

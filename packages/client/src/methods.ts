@@ -1,4 +1,4 @@
-/** The operations by readable names, such as `client.refunds.resolve(3, { outcome: 'refunded', note: '…' })`. */
+/** The operations under readable names, such as `client.refunds.resolve(3, { outcome: 'refunded', note: '…' })`. */
 import { METHODS } from './generated/methods.ts';
 import type { paths } from './generated/schema.ts';
 import type { ListPath, Query, Row } from './lists.ts';
@@ -17,10 +17,10 @@ type OperationOf<Method extends string, Path extends keyof paths> =
   Lowercase<Method> extends keyof paths[Path] ? paths[Path][Lowercase<Method>] : never;
 
 type IdOf<Operation> = Operation extends { parameters: { path: { id: infer Id } } } ? [id: Id] : [];
-type QueryOf<Operation> = Operation extends { parameters: { query: infer Given } }
-  ? [query: Given]
-  : Operation extends { parameters: { query?: infer Given } }
-    ? [query?: Given]
+type QueryOf<Operation> = Operation extends { parameters: { query: infer Parameters } }
+  ? [query: Parameters]
+  : Operation extends { parameters: { query?: infer Parameters } }
+    ? [query?: Parameters]
     : [];
 type BodyOf<Operation> = Operation extends { requestBody: { content: { 'application/json': infer Body } } }
   ? [body: Body]

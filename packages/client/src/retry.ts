@@ -31,7 +31,7 @@ export const createSend = (
       const outcome = await attempt(request.clone()).catch((error: unknown) => error);
       const waitMs =
         outcome instanceof Response
-          ? await waitAfterAnswer(request, outcome, maxRetryAfterSeconds)
+          ? await waitAfterResponse(request, outcome, maxRetryAfterSeconds)
           : waitAfterError(outcome, done);
       if (waitMs === undefined || done === retries) {
         if (outcome instanceof Response) return outcome;
@@ -44,7 +44,7 @@ export const createSend = (
 };
 
 /** Milliseconds until the next attempt, or undefined if the response is final. */
-const waitAfterAnswer = async (
+const waitAfterResponse = async (
   request: Request,
   response: Response,
   maxRetryAfterSeconds: number,
@@ -84,7 +84,7 @@ const sendInTime = async (send: Send, request: Request, timeoutMs: number): Prom
 
 const hasKey = ({ headers }: Request): boolean => headers.has('idempotency-key');
 
-/** Looks at the address. In React Native a form has no content type before the system sends it. */
+/** Checks the address, because in React Native a form has no content type until the system sends it. */
 const isUpload = ({ method, url }: Request): boolean =>
   method === 'POST' && /\/api\/v1\/media(?:\?|$)/.test(url);
 

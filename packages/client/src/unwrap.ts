@@ -8,10 +8,10 @@ interface Outcome {
 }
 
 /** Resolves with the data of a successful response. Rejects with an `ApiError` for any other. */
-export const unwrap = async <Given extends Outcome>(
-  answer: Promise<Given>,
-): Promise<Exclude<Given['data'], undefined>> => {
+export const unwrap = async <Result extends Outcome>(
+  answer: Promise<Result>,
+): Promise<Exclude<Result['data'], undefined>> => {
   const { data, error, response } = await answer;
   if (!response.ok) throw toApiError(response, error);
-  return data as Exclude<Given['data'], undefined>;
+  return data as Exclude<Result['data'], undefined>;
 };

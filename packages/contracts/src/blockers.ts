@@ -61,5 +61,5 @@ export const blockersService = <Owner extends BlockerOwner>(blockers: BlockersOf
   });
 };
 
-/** The catalogue key of a blocker's localized message; every blocker has one in every language. */
+/** The catalogue key of a blocker's message, which every language has. */
 export const blockerMessageKey = (code: BlockerCode): MessageKey => `blocker.${code}`;

@@ -36,7 +36,7 @@ const fromBoostMessage = (boost: Boost__Output): BoostResource => ({
 type TargetType = 'gym' | 'training_service';
 
 export interface BoostReader {
-  /** Running boosts by target id, in one call. Throws `unavailable` without an answer. */
+  /** Running boosts by target id, in one call. Throws `unavailable` if there is no answer. */
   find(type: TargetType, ids: readonly number[]): Promise<Map<number, BoostResource>>;
   /** Like `find`, but never rejects: without an answer in time the map is empty. */
   findOrEmpty(type: TargetType, ids: readonly number[]): Promise<Map<number, BoostResource>>;

@@ -8,7 +8,7 @@ export type EpochSubject = number | 'roles';
 
 /** How long the gateway caches an answer, counted from before its request. */
 export const RECORD_LIFETIME_MS = 5_000;
-/** A missing epoch is a new one. */
+/** An epoch that has expired is replaced by a new one. */
 export const EPOCH_LIFETIME_S = 900;
 /** The epoch while a revocation is being committed. No answer is cached under it. */
 export const REVOKING = 'revoking';
@@ -16,7 +16,7 @@ export const REVOKING = 'revoking';
 export const REVOKING_LIFETIME_S = 120;
 
 /**
- * The Redis key of an epoch. `store` holds the id of the Redis data instead. It does not expire, and any reader that misses it creates it.
+ * The Redis key of an epoch. `store` holds the id of the Redis data instead. It does not expire, and a reader that does not find it creates it.
  */
 export const epochKey = (namespace: string, subject: EpochSubject | 'store'): string =>
   `${namespace}:credential-epoch:${subject}`;

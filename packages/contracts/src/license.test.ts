@@ -75,7 +75,7 @@ describe('a new name', () => {
   const renamed = (license: License, from: string | null, to: string | null, isVerdict = false) =>
     renameLicense(license, { from, to, isVerdict });
 
-  test('a new name keeps the name of the verdict until that name returns or a new verdict is given', () => {
+  test('a verdict keeps its name until that name returns or a new verdict is given', () => {
     const changed = renamed(approved, 'A', 'B');
     expect(changed.reviewedName).toBe('A');
     expect(waitsForReview(changed)).toBe(true);
@@ -91,7 +91,7 @@ describe('a new name', () => {
   });
 });
 
-describe('documents reported in any order', () => {
+describe('documents that are reported in any order', () => {
   test('a newer document replaces the current one and resets the review', () => {
     expect(attachDocument(approved, { mediaId: 6, filename: 'b.pdf' })).toEqual({
       ...NO_LICENSE,

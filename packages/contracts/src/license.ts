@@ -7,7 +7,7 @@ export interface License {
   /** null: pending, true: approved, false: rejected. */
   approved: boolean | null;
   rejectionReason: string | null;
-  /** The name that the verdict was given for ('': none), after the owner's name has changed. */
+  /** The name that the verdict was given for, if the name has changed since; '' if there was no name. */
   reviewedName: string | null;
   /** The largest media id that was ever received, current or deleted. Messages about smaller ids are ignored. */
   newestMediaId: number;
@@ -60,8 +60,8 @@ export const changesLicense = (request: LicenseRequest): boolean =>
   request.clearDocument || request.approved !== undefined || reasonOf(request) !== undefined;
 
 /**
- * Clearing wins over the review fields of the same request, and sends no notification. A reason alone is stored whatever the state
- * is; an approval and a reset have none.
+ * Clearing wins over the review fields of the same request, and sends no notification. A reason alone is stored in any
+ * state; an approval and a reset have none.
  */
 export const reviewLicense = (license: License, request: LicenseRequest): LicenseOutcome => {
   if (request.clearDocument) {
@@ -83,8 +83,8 @@ export const reviewLicense = (license: License, request: LicenseRequest): Licens
 };
 
 /**
- * The license after a change of the name from `from` to `to`: its verdict remembers the name that it was given for.
- * `isVerdict`: it is given with the new name.
+ * The license after a change of the name from `from` to `to`: the license keeps the name that its verdict was given for.
+ * `isVerdict`: the same request gives a verdict for the new name.
  */
 export const renameLicense = (
   license: License,
@@ -115,7 +115,7 @@ export const attachDocument = (
 
 /**
  * The license after media deleted the document `mediaId`. Undefined when nothing changes: there is a newer document.
- * A document newer than the current one had replaced it at media: none is left.
+ * If the deleted document is newer than the current one, it had replaced the current one at media, and no document is left.
  */
 export const detachDocument = (license: License, mediaId: number): License | undefined => {
   if (license.mediaId !== mediaId && mediaId <= license.newestMediaId) return undefined;

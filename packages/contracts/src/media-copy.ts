@@ -1,5 +1,5 @@
 /**
- * Copies of the public files of a resource. Its service stores them with it, and shows them in lists without a call
+ * Copies of the public files of a resource, which its service stores with it. Lists show them without a call
  * (docs/adr/0101). A copy only decides what is shown. At each download, the owner of the target decides whether the user may
  * read the file.
  */
@@ -76,11 +76,11 @@ export const mediaCopiesService = (save: (copy: TargetCopy) => Promise<void>): G
   });
 
 export interface MediaCopyReader {
-  /** One copy for each of the ids, which are at most {@link MEDIA_COPIES_MAX}. Throws `unavailable` without an answer. */
+  /** One copy for each id, of which there are at most {@link MEDIA_COPIES_MAX}. Throws `unavailable` if there is no answer. */
   find(model: string, ids: readonly number[]): Promise<TargetCopy[]>;
 }
 
-/** With at most 20 files of each, an answer stays below the 4 MiB of a gRPC message, whatever the names of the files. */
+/** A target has at most 20 files, so an answer stays below the 4 MiB of a gRPC message, however long their names are. */
 export const MEDIA_COPIES_MAX = 50;
 
 const FIND = { deadlineMs: 3_000, retry: true };

@@ -3,7 +3,7 @@ import { PERMISSIONS } from '@fitness/shared/kernel/permissions.ts';
 import { describe, expect, test } from '@jest/globals';
 import { findOauthResource, isAudience, isOauthScope, OAUTH_SCOPES, READING_SCOPES } from './oauth.ts';
 
-describe('what a user can delegate to a third party', () => {
+describe('the OAuth scopes', () => {
   test('every permission is an OAuth scope, except those over accounts, the audit log and operations', () => {
     const excluded = PERMISSIONS.filter((permission) => !isOauthScope(permission));
     expect(excluded).toEqual([

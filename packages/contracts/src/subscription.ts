@@ -34,7 +34,7 @@ type Subscriptions = ReadonlyMap<number, SubscriptionResource>;
 
 export interface SubscriptionReader {
   /**
-   * Running subscriptions by user id, perhaps including other users. Callers in one tick of the event loop share a call.
+   * Running subscriptions by user id. The map may include other users. Callers in one tick of the event loop share a call.
    * Never rejects: without an answer in time the map is empty.
    */
   findOrEmpty(userIds: readonly number[]): Promise<Subscriptions>;

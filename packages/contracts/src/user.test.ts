@@ -46,7 +46,7 @@ const filled = wholeUser(7, {
   },
 });
 
-/** Serialized as a gRPC message and back. */
+/** Serializes the user as a gRPC message and parses it again. */
 const overTheWire = (user: Parameters<typeof toUserMessage>[0]) => {
   const { responseSerialize, responseDeserialize } = grpcDefinitions.identity().ShowUsers;
   const bytes = responseSerialize({ users: [toUserMessage(user)] });

@@ -1,6 +1,6 @@
 /**
- * The user resource (specification 2.1). Identity builds it for a viewer; other services embed it unchanged. So one place
- * decides which fields a viewer sees.
+ * The user resource (specification 2.1). Identity builds it for a viewer; other services embed it unchanged. This way, one
+ * place decides which fields a viewer sees.
  */
 import type { IdentityDefinition } from '@fitness/proto/gen/fitness/identity/v1/Identity.ts';
 import type { User__Output as UserRecord } from '@fitness/proto/gen/fitness/identity/v1/User.ts';
@@ -198,7 +198,7 @@ export const fromUserMessage = (user: UserMessageOutput): UserResource => ({
   ...(user.hidden === null ? {} : fromLimitedAccessMessage(user.hidden)),
 });
 
-/** Both methods make one call, and throw `unavailable` without an answer. */
+/** Both methods make one call, and throw `unavailable` if there is no answer. */
 export interface UserReader {
   /**
    * Users by id, as `viewer` may see them. Unknown and erased users are missing. With `withErased`, an erased user is
@@ -214,7 +214,7 @@ export interface UserReader {
 }
 
 /**
- * Whether the account `id` of that time is live. After a restore of a backup, the ids of younger accounts are reused; the new
+ * Whether the account that had this id at that time is live. After a restore of a backup, the ids of younger accounts are reused; the new
  * accounts are opened after it.
  */
 export const isAccountOf = async (

@@ -37,7 +37,7 @@ afterAll(async () => {
 const evaluate = (code: string, userId: number) => client.call('Evaluate', { code, user_id: userId });
 
 describe('the blockers of a service', () => {
-  test('blockers answer whether they apply, with the extra keys of the row', async () => {
+  test('a blocker reports whether it applies, with the extra keys of its row', async () => {
     expect(await evaluate('unsettled_balance', 7)).toEqual({ applies: true, extras_json: '{"balance":-3}' });
     expect(await evaluate('unsettled_balance', 8)).toEqual({ applies: false, extras_json: '{}' });
     expect(await evaluate('pending_withdrawal', 8)).toEqual({ applies: true, extras_json: '{"count":2}' });
@@ -50,7 +50,7 @@ describe('the blockers of a service', () => {
     },
   );
 
-  test.each([0, -1])('user %d is refused', async (userId) => {
+  test.each([0, -1])('the invalid user id %d is refused', async (userId) => {
     await expect(evaluate('pending_withdrawal', userId)).rejects.toMatchObject({ kind: 'validation' });
   });
 });

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 
-/** Requests that are safe to repeat are repeated for this time while the answer is 503. */
+/** How long a request that is safe to repeat is repeated while the answer is 503. */
 const RETRY_FOR_MS = 10_000;
 const RETRY_DELAY_MS = 200;
 const REQUEST_TIMEOUT_MS = 15_000;
@@ -35,7 +35,7 @@ export interface DemoApi {
     path: string,
     options?: SendOptions,
   ): Promise<z.output<Schema>>;
-  /** Pays at the sandbox and follows the redirect to the callback. False for a payment unknown to the sandbox. */
+  /** Pays at the sandbox and follows the redirect to the callback. False for a payment that the sandbox does not know. */
   pay(trackId: string): Promise<boolean>;
 }
 

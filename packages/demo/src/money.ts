@@ -33,7 +33,7 @@ export const depositUpTo = async (api: DemoApi, account: Account, amount: number
     const missing = amount - (await balanceOf(api, account));
     if (missing <= 0) return;
     const body = { amount: Math.max(missing, MIN_DEPOSIT) };
-    // The first key continues the deposit of an interrupted start. If the bank has lost it, a new key makes a new one.
+    // The first key continues the deposit of an interrupted seed. If the bank has lost that deposit, a new key makes another.
     const key = attempt === 0 ? `demo-deposit-${body.amount}` : `demo-deposit-${randomUUID()}`;
     const deposit = await api.read(depositSchema, 'POST', '/payments/deposit', { token, body, key });
     await api.pay(new URL(deposit.payment_url).pathname.split('/').at(-1) ?? '');

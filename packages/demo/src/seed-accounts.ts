@@ -1,6 +1,6 @@
 /**
- * The state of each account of the demo data. Every step first checks whether it is done already:
- * an interrupted seed continues where it stopped.
+ * The state of each account of the demo data. Every step first checks whether it is already done, so an interrupted seed
+ * continues where it stopped.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DEMO_PASSWORD } from '@fitness/shared/kernel/known-values.ts';
@@ -188,13 +188,13 @@ const seedPremium = async ({ api, log }: SeedOptions): Promise<void> => {
   const premium = await registerOrSignIn(api, log, premiumPerson);
   if (premium === undefined) return;
   const { token } = premium;
-  const [bought, prices] = await Promise.all([
+  const [purchases, prices] = await Promise.all([
     api.read(listOf(withId), 'GET', '/payments?type=purchase', { token }),
     api.read(pricesSchema, 'GET', '/payments/prices', { token }),
   ]);
-  const isPaid = bought.data.length > 0;
+  const isPaid = purchases.data.length > 0;
   if (!isPaid) await depositUpTo(api, premium, prices.data.premium.plus);
-  // This is sent even when it is paid, because the key continues an interrupted purchase.
+  // This is sent even after a payment, because the key continues an interrupted purchase.
   const purchase = { token, body: { type: 'plus' }, key: 'demo-premium' };
   const { status } = await api.send('POST', '/payments/buy-premium', purchase);
   if (status !== 201 && !(isPaid && status === 400)) throw new Error(`buying premium answered ${status}`);

@@ -1,6 +1,6 @@
 /**
- * Creates the demo data through the public API when every service is ready. Repeatable, even after a crash. If the data is
- * complete already, only identity is needed.
+ * Creates the demo data through the public API when every service is ready. It can be repeated, even after a crash. If the
+ * data is already complete, only identity is needed.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '@fitness/shared/kernel/log.ts';
@@ -37,7 +37,7 @@ export const startDemoSeed = (options: DemoSeedOptions): DemoSeed => {
   const api = createDemoApi({ apiUrl, sandboxUrl, signal });
   let done = false;
 
-  /** Resolves when every service is ready; true when some are not, and the data is complete already. */
+  /** Resolves with false when every service is ready, or with true when some are not but the data is already complete. */
   const waitForServices = async (): Promise<boolean> => {
     const startedAt = performance.now();
     let isChecked = false;

@@ -33,7 +33,7 @@ interface FakePost {
   media: { id: number }[];
 }
 
-/** No answer, before or after the effect of the request; or a 503 without effect. */
+/** A lost connection before or after the effect of the request, or a 503 without an effect. */
 type Fault = 'lost before' | 'lost after' | 'unavailable';
 
 export interface FakePlatform {

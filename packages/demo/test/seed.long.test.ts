@@ -87,7 +87,7 @@ const CONTRACT = {
 };
 
 describe('the demo data', () => {
-  test('the demo data is that of the contract, and each account has exactly its blockers', async () => {
+  test('the demo data matches the contract, and each account has exactly its blockers', async () => {
     await seed();
     expect(snapshot()).toEqual(CONTRACT);
     expect(platform.users.map(({ password }) => password)).toEqual(Array(7).fill('demo-password-1'));
@@ -128,7 +128,7 @@ describe('the demo data', () => {
     }
     platform.faultAt = () => undefined;
     await seed();
-    // Requests after an interruption had their effects without answers; one without a key may have been repeated.
+    // Requests may have had effects before an interruption; one without a key may have been repeated.
     expect(snapshot()).toMatchObject({ balances: CONTRACT.balances, trainees: [true] });
   });
 
@@ -162,7 +162,7 @@ describe('the demo data', () => {
   });
 });
 
-describe('data that a user has changed is not modified', () => {
+describe('data that a user has changed', () => {
   beforeEach(() => seed());
 
   test('an account with a changed password is not modified', async () => {
@@ -207,7 +207,7 @@ describe('data that a user has changed is not modified', () => {
   });
 });
 
-describe('without a bank', () => {
+describe('a seed without a bank', () => {
   test('accounts, a gym and a training service are created, and a later start with a bank adds the payments', async () => {
     await seed({ hasBank: false });
     expect(platform.users).toHaveLength(7);

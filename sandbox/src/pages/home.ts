@@ -215,7 +215,7 @@ ${postForm(locale, 'clock', html`<div class="row">${buttons}</div>`)}
 </section>`;
 };
 
-/** Confirmation without a script: the first click reveals the button. */
+/** A confirmation that works without a script: the first click reveals the button. */
 const forgetCard = (locale: Locale): Html => {
   const { title, lead, start, confirm } = textsOf(locale).forget;
   const form = postForm(
@@ -246,7 +246,7 @@ export const renderHome = ({ locale, harness, addresses, problem }: HomeOptions)
     title: texts.title,
     width: 'wide',
     script: LIVE_SCRIPT,
-    // The payer's click leads to any address that the shop has chosen.
+    // The payer's click may lead to any address, because the shop chooses it.
     formTargets: ['http:', 'https:'],
     aside: links(locale),
     body: html`<p>${texts.lead}

@@ -35,7 +35,7 @@ const purchaseForm = z.object({
 });
 
 /** A page of another site must not change anything. */
-const assertOwnForm = async ({ headers }: FastifyRequest): Promise<void> => {
+const refuseForeignForm = async ({ headers }: FastifyRequest): Promise<void> => {
   const site = headers['sec-fetch-site'];
   if (site === undefined || site === 'same-origin' || site === 'none') return;
   throw Object.assign(new Error('Forms of other sites are refused.'), { statusCode: 403 });
@@ -73,7 +73,7 @@ export const addPages = async (
 
   await app.register(async (forms) => {
     await forms.register(formbody);
-    forms.addHook('onRequest', assertOwnForm);
+    forms.addHook('onRequest', refuseForeignForm);
     const add = <T>(
       path: string,
       schema: z.ZodType<T>,

@@ -1,4 +1,7 @@
-/** Firebase Cloud Messaging, HTTP v1: `POST /v1/projects/{project}/messages:send`, and the OAuth endpoint that issues its access tokens. */
+/**
+ * Firebase Cloud Messaging, HTTP v1: `POST /v1/projects/{project}/messages:send`, and the OAuth endpoint that issues its
+ * access tokens.
+ */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { dropConnection, type Harness, type Provider, waitSlowly } from '../wire.ts';
@@ -74,7 +77,7 @@ const invalidArgument = (reply: FastifyReply, field: string, message: string): F
     details: [fcmError('INVALID_ARGUMENT'), badField(field, message)],
   });
 
-/** Sends the failure set for this device token. False if the message is to be accepted. */
+/** Sends the failure that is set for this device token. False if there is none and the message is accepted. */
 async function failedByMode(
   harness: Harness,
   request: FastifyRequest,

@@ -40,7 +40,7 @@ function assertionProblem(assertion: string, scope: string): 'invalid_grant' | '
 interface GoogleOauthOptions {
   /** URL of the API's scope. */
   scope: string;
-  /** Differs between the APIs: a token is valid only for the one that it was issued for. */
+  /** Different for each API, because a token is valid only for the API that it was issued for. */
   tokenPrefix: string;
 }
 

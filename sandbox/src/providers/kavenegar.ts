@@ -58,7 +58,7 @@ function entry(sms: Sms, receptor: string, sender: string = DEFAULT_SENDER) {
   };
 }
 
-/** 400 if a mandatory parameter is missing, 406 if one is empty, else null. */
+/** 400 if a mandatory parameter is missing, 406 if one is empty, otherwise null. */
 function missingParameter(params: Record<string, unknown>, names: string[]): 400 | 406 | null {
   if (names.some((name) => typeof params[name] !== 'string')) return 400;
   return names.some((name) => asText(params[name]).trim() === '') ? 406 : null;

@@ -34,7 +34,7 @@ async function mount(app: FastifyInstance, harness: Harness): Promise<void> {
       if (!token) return fail(reply, 400, 'InvalidParameter', 'پارامتر tokenId الزامی است');
       const purchase = await findPurchase(harness, request, reply, { token, productId: request.params.sku });
       if (purchase === 'answered') return reply;
-      // The two documented states are success and failure. A pending purchase is neither yet.
+      // The two documented states are success and failure. A pending purchase is neither.
       if (purchase === 'not_found' || settledState(purchase) === 'pending') return notFound(reply);
       return reply.send({
         kind: 'androidpublisher#productPurchase',

@@ -108,8 +108,8 @@ export function callbackOf(payment: Payment): string {
 }
 
 /**
- * The payer's click. Repeating the same click is harmless and leads to the same callback. The other click is
- * too late: `closed`.
+ * The payer's click. Repeating the same click is harmless and leads to the same callback. The other click is too late and
+ * returns `closed`.
  */
 export function settlePayment(payment: Payment, click: 'pay' | 'cancel', now: Date): 'done' | 'closed' {
   if (payment.status === -1) {

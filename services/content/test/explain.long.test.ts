@@ -375,5 +375,5 @@ describe('no query of a route scans a collection, or sorts in memory', () => {
 });
 
 test('each listed scatter query is sent by one of these commands', () => {
-  expect(watch.unmetScatters()).toEqual([]);
+  expect(watch.unusedScatters()).toEqual([]);
 });

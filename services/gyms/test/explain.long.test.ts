@@ -238,5 +238,5 @@ describe('queries among 20,000 gyms', () => {
 });
 
 test('every listed scatter is a command of these queries', () => {
-  expect(watch.unmetScatters()).toEqual([]);
+  expect(watch.unusedScatters()).toEqual([]);
 });

@@ -442,5 +442,5 @@ describe('query plans with 20,000 rows in each collection', () => {
 });
 
 test('every listed scatter belongs to one of these commands', () => {
-  expect(watch.unmetScatters()).toEqual([]);
+  expect(watch.unusedScatters()).toEqual([]);
 });

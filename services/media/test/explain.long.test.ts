@@ -117,5 +117,5 @@ describe('queries', () => {
 });
 
 test('every listed scatter is a command of these queries', () => {
-  expect(watch.unmetScatters()).toEqual([]);
+  expect(watch.unusedScatters()).toEqual([]);
 });

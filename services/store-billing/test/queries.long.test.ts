@@ -345,5 +345,5 @@ describe('an index is used, among 20,000 documents, by', () => {
 });
 
 test('each listed scatter query is sent by one of these commands', () => {
-  expect(watch.unmetScatters()).toEqual([]);
+  expect(watch.unusedScatters()).toEqual([]);
 });

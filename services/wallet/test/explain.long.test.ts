@@ -260,5 +260,5 @@ test.each(cases)('queries use an index: %s', async (_what, work) => {
 });
 
 test('every listed scatter is a command of these queries', () => {
-  expect(watch.unmetScatters()).toEqual([]);
+  expect(watch.unusedScatters()).toEqual([]);
 });

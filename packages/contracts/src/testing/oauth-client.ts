@@ -1,4 +1,4 @@
-/** An OAuth client and its user's browser in steps, each of which a test can change. */
+/** An OAuth client and its user's browser, in separate steps that a test can change. */
 import { createHash, randomBytes } from 'node:crypto';
 import { type Browser, type BrowserPage, createBrowser } from '@fitness/shared/testing/browser.ts';
 import { OAUTH_PATHS } from '../oauth.ts';

@@ -34,7 +34,7 @@ export const wholeUser = (id: number, fields: Partial<WholeUser> = {}): WholeUse
   ...fields,
 });
 
-/** The RPC ShowUsers over these users, by viewer; a user that `find` does not return is erased. */
+/** Implements the RPC ShowUsers. `find` returns a user as a viewer sees them; users that it does not return are erased. */
 export const showUsers =
   (find: (id: number) => WholeUser | undefined) =>
   async (

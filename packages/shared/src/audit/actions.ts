@@ -72,17 +72,17 @@ const flat = (values: object, prefix = ''): [string, unknown][] =>
     isNested(value) ? flat(value, `${prefix}${name}.`) : [[`${prefix}${name}`, value]],
   );
 
-/** The changed fields; undefined without any. `isWanted` selects among them. */
+/** The changed fields that `isIncluded` accepts; undefined if there are none. */
 export const changesOf = (
   before: object,
   after: object,
-  isWanted: (path: string) => boolean = () => true,
+  isIncluded: (path: string) => boolean = () => true,
 ): AuditChange | undefined => {
   const [old, current] = [new Map(flat(before)), new Map(flat(after))];
   const paths = [...new Set([...old.keys(), ...current.keys()])].filter(
     (path) =>
       !TECHNICAL.has(path) &&
-      isWanted(path) &&
+      isIncluded(path) &&
       JSON.stringify(old.get(path) ?? null) !== JSON.stringify(current.get(path) ?? null),
   );
   if (paths.length === 0) return undefined;

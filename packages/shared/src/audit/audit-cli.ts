@@ -3,9 +3,9 @@
  * and that the chain of gyms still contains this head, noted from an earlier run or from the log of the service.
  *
  * Reads MONGODB_URI, and the database of each service from `<SERVICE>_MONGODB_DATABASE` (`fitness_<service>`). A
- * MONGODB_DATABASE that is another one is refused. Where a process may only read its own database, run the command there,
- * for one service. Exit codes: 0 everything is intact, 1 something was changed, 64 wrong usage. 2 means that the check failed,
- * or that its result could not be recorded.
+ * MONGODB_DATABASE that differs from it is refused. Where a process may only read its own database, run the command there,
+ * for one service. Exit codes: 0 everything is intact, 1 something was changed, 64 wrong usage. 2 means that the check
+ * failed, or that its result could not be recorded.
  */
 import { systemClock } from '../kernel/clock.ts';
 import { databaseOf } from '../kernel/config.ts';

@@ -1,6 +1,6 @@
 /**
  * The audit log of one service: actions of operators, stored in the transaction of the effect, append-only and hash-chained
- * (ADR 56). Personal values are encrypted; see audit-values.ts.
+ * (ADR 56). Personal values are encrypted; see values.ts.
  */
 import type { ClientSession, Connection } from 'mongoose';
 import { type Clock, formatTimestamp, MINUTE_MS, type Random } from '../kernel/clock.ts';
@@ -49,10 +49,7 @@ export interface AuditRecord {
 }
 
 export interface AuditLog {
-  /**
-   * Adds an entry to the transaction of `session`: both commit or neither. Throws when `session` is not one of
-   * `inTransaction`.
-   */
+  /** Adds an entry to the transaction of `session`: both commit or neither. Throws when `session` is not from `inTransaction`. */
   record(session: ClientSession, entry: AuditRecord): Promise<void>;
   /** Entries with an id below `beforeId`, newest first: at most `limit`, or fewer if they are large. */
   list(
@@ -85,7 +82,7 @@ export interface AuditLogOptions {
 const SEAL_ALL_MS = MINUTE_MS;
 const KEY_ATTEMPTS = 50;
 const LONGEST_KEY_DELAY_MS = 50;
-/** In the first round, another replica that has not seen the entry yet may be faster. */
+/** Two rounds, because a replica that has not seen the entry yet may win the first one. */
 const ROUNDS_AFTER_COMMIT = 2;
 
 export const createAuditLog = ({
@@ -112,8 +109,8 @@ export const createAuditLog = ({
   ): Promise<string | null> => {
     if (state === undefined) return null;
     const fields: StoredField[] = [];
-    for (const [field, given] of Object.entries(state.values)) {
-      const value = withTimestamps(given);
+    for (const [field, plain] of Object.entries(state.values)) {
+      const value = withTimestamps(plain);
       if (state.personId === null || value == null || !isPersonal(field)) {
         fields.push({ field, value: value ?? null });
         continue;
@@ -183,10 +180,10 @@ type KeyOf = (userId: number) => Promise<Buffer | null>;
 
 /** The personal values of an entry have the keys of one or two people. */
 const onceForEach = (keyOf: KeyOf): KeyOf => {
-  const known = new Map<number, Promise<Buffer | null>>();
+  const keys = new Map<number, Promise<Buffer | null>>();
   return (userId) => {
-    const key = known.get(userId) ?? keyOf(userId);
-    known.set(userId, key);
+    const key = keys.get(userId) ?? keyOf(userId);
+    keys.set(userId, key);
     return key;
   };
 };
@@ -199,8 +196,8 @@ const createKeys =
   ({ keys }: AuditModels, random: Pick<Random, 'bytes'>): KeyOf =>
   async (userId) => {
     for (let attempt = 1; ; attempt += 1) {
-      const known = await keys.findById(userId).lean<AuditKeyDocument>();
-      if (known !== null) return toKey(known);
+      const stored = await keys.findById(userId).lean<AuditKeyDocument>();
+      if (stored !== null) return toKey(stored);
       const made = { _id: userId, key: random.bytes(KEY_BYTES).toString('base64') };
       try {
         // This bypasses mongoose: if the response is lost, a repeat finds the key, and nothing is in doubt.

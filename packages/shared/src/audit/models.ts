@@ -49,7 +49,7 @@ export type AuditedService = (typeof AUDITED_SERVICES)[number];
 export const isAudited = (service: string): service is AuditedService =>
   (AUDITED_SERVICES as readonly string[]).includes(service);
 
-/** Places for further services. */
+/** Number of ids reserved for services, including future ones. */
 const SLOTS = 8;
 const PER_SECOND = 200_000;
 

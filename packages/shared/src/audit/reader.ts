@@ -114,7 +114,7 @@ const fitting = (rows: readonly AuditEntryDocument[]): AuditEntryDocument[] => {
 const fieldsOf = (stored: string | null): StoredField[] =>
   stored === null ? [] : (JSON.parse(stored) as StoredField[]);
 
-/** A stored value that was changed must not hide the list; the audit command names its entry. */
+/** A stored value that was changed must not make the list fail; the audit command names its entry. */
 const readable = (key: Buffer, place: string, data: string): unknown => {
   try {
     return decryptValue(key, place, data);

@@ -38,7 +38,7 @@ export const recordAuditResult = async (
   }
 };
 
-/** An audit that never ran has the time 0, so that an alert on its age is raised, and is taken as intact. */
+/** An audit that never ran is reported as intact at the time 0, which raises the alert on its age. */
 export const addAuditMetrics = (
   metrics: Metrics,
   connection: Connection,

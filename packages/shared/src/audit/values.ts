@@ -27,7 +27,7 @@ const TAG_BYTES = 16;
 /** Values are padded to a multiple of this, so that the length does not tell `true` from `false`. */
 const PADDING_BYTES = 64;
 
-/** JSON ignores the spaces at its end. */
+/** JSON ignores trailing spaces. */
 const padded = (value: unknown): string => {
   const json = JSON.stringify(value ?? null);
   const length = Buffer.byteLength(json);
@@ -47,7 +47,7 @@ export const encryptValue = (
   return Buffer.concat([iv, cipher.getAuthTag(), data]).toString('base64');
 };
 
-/** Throws when the data, the key or the place is another one. */
+/** Throws if the data, the key or the place differs. */
 export const decryptValue = (key: Buffer, place: string, encrypted: string): unknown => {
   const bytes = Buffer.from(encrypted, 'base64');
   const decipher = createDecipheriv(ALGORITHM, key, bytes.subarray(0, IV_BYTES), {

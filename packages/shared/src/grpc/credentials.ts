@@ -21,10 +21,10 @@ const providerOf = (tls: ProcessTls): experimental.CertificateProvider => {
     listener: Listener,
     update: Update<Listener>,
   ): void => {
-    const tell = (files: TlsFiles): void => listener(update(files) as never);
-    stops.set(listener, tls.onRenewal(tell));
+    const notify = (files: TlsFiles): void => listener(update(files) as never);
+    stops.set(listener, tls.onRenewal(notify));
     // grpc-js expects no call before it has finished.
-    process.nextTick(() => tell(tls.current()));
+    process.nextTick(() => notify(tls.current()));
   };
   const remove = (listener: unknown): void => {
     stops.get(listener)?.();

@@ -1,4 +1,7 @@
-/** Loads the `.proto` contracts with the options of the generated types (generate-proto-types.mjs), else fields are lost. */
+/**
+ * Loads the `.proto` contracts with the options of the generated types (generate-proto-types.mjs). With other options,
+ * fields are lost.
+ */
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { AuditLogDefinition } from '@fitness/proto/gen/fitness/common/v1/AuditLog.ts';

@@ -125,7 +125,7 @@ export const startGrpcServer = async (options: GrpcServerOptions): Promise<GrpcS
       new Promise((resolve) => {
         const force = setTimeout(() => {
           server.forceShutdown();
-          // grpc-js waits without end for a connection that never spoke HTTP/2.
+          // grpc-js waits forever for a connection that never spoke HTTP/2.
           resolve();
         }, options.closeGraceMs ?? CLOSE_GRACE_MS);
         server.tryShutdown(() => {

@@ -23,6 +23,6 @@ test.each([
   ['2001:db8:1:1ff::', '2001:db8:1:100::/56'],
   ['2001:db8::1', '2001:db8:0:0::/56'],
   ['192.0.2.1', '192.0.2.1'],
-])('the line of %s is %s', (address, site) => {
+])('a fair queue counts the network %s as %s', (address, site) => {
   expect(siteOf(networkOf(address))).toBe(site);
 });

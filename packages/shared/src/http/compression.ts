@@ -1,5 +1,5 @@
 /**
- * Compression of responses to reads (RFC 9110, 8.4). Other responses are not compressed, because they may have tokens or codes:
+ * Compression of responses to reads (RFC 9110, 8.4). Other responses are not compressed, because they may contain tokens or codes:
  * the length of a compressed response reveals something about its content.
  */
 import { promisify } from 'node:util';
@@ -9,7 +9,7 @@ import Negotiator from 'negotiator';
 
 export type Coding = 'br' | 'gzip' | 'identity';
 
-/** A shorter answer fits into one packet as it is. */
+/** A shorter response fits into one packet without compression. */
 const LEAST_BYTES = 1_024;
 const CODINGS = ['br', 'gzip', 'identity'];
 /** The quality of Brotli at which it is as fast as gzip, and smaller. */

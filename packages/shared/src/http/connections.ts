@@ -31,7 +31,7 @@ export const CONNECTION_LIMITS: ConnectionLimits = {
   checkMs: 30 * SECOND_MS,
 };
 
-/** Time for the first request of a connection that was accepted just before the server closes. */
+/** Time for the first request on a connection that was accepted just before the server closes. */
 const UNUSED_MS = SECOND_MS / 2;
 /** Time for a client to read the error before its connection is closed. */
 const LINGER_MS = SECOND_MS;
@@ -130,10 +130,10 @@ const CONTINUE = /(?:^|\W)100-continue(?:$|\W)/i;
 export const continueBeforeBody = (app: FastifyInstance): void => {
   app.server.on('checkContinue', (request, response) => app.server.emit('request', request, response));
   app.addHook('preParsing', ({ raw, headers }, reply, _payload, done) => {
-    // A client of HTTP/1.0 does not know the answer.
-    const isAsked =
+    // An HTTP/1.0 client does not understand this response.
+    const expectsContinue =
       headers.expect !== undefined && CONTINUE.test(headers.expect) && raw.httpVersion !== '1.0';
-    if (isAsked && !raw.complete) reply.raw.writeContinue();
+    if (expectsContinue && !raw.complete) reply.raw.writeContinue();
     done();
   });
 };

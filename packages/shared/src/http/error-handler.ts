@@ -1,4 +1,4 @@
-/** Errors → HTTP responses. A 500 contains no internal details. */
+/** Maps errors to HTTP responses. A 500 contains no internal details. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AppError, badRequest, HTTP_STATUS, isAppError, message, OUTCOME_UNKNOWN } from '../kernel/error.ts';
 import { negotiateLocale } from '../kernel/i18n/negotiate.ts';

@@ -29,7 +29,7 @@ describe('accepted JSON', () => {
     ['without an end of a string', `"${'['.repeat(100)}`],
     ['with a backslash at its end', '"\\'],
     ['with nothing', ''],
-  ])('%s', (_what, json) => {
+  ])('JSON %s is accepted', (_what, json) => {
     expect(isNestedTooDeeply(json)).toBe(false);
   });
 });

@@ -36,7 +36,7 @@ const bodyOf = (query: Record<string, string>, page: Partial<PageOf<number>> = {
 
 const POSTS = 'https://api.example/api/v1/posts';
 
-describe('the request', () => {
+describe('a page request', () => {
   test('a request without parameters asks for the first thirty rows', () => {
     expect(toPageRequest(parse({}), URL_OF_LIST)).toEqual({ mode: 'page', page: 1, perPage: 30, skip: 0 });
   });
@@ -62,7 +62,7 @@ describe('the request', () => {
     },
   );
 
-  test('a too large page number and a malformed one have different messages', () => {
+  test('a page number that is too large and a malformed one have different messages', () => {
     const textOf = (page: string) => {
       try {
         parse({ page });
@@ -178,7 +178,7 @@ describe('a page', () => {
     ['the last', 7, { prev: link(6), next: null }, { from: 61, to: 61 }],
     ['one past the end', 8, { prev: link(7), next: null }, { from: null, to: null }],
     ['one far past the end', 900, { prev: link(7), next: null }, { from: null, to: null }],
-  ])('%s', (_which, page, links, rows) => {
+  ])('a page has its links and its row numbers: %s', (_which, page, links, rows) => {
     const body = bodyOf({ page: String(page) });
     expect(body.links).toEqual({ first: link(1), last: link(7), ...links });
     expect(body.meta).toMatchObject({

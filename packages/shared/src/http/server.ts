@@ -81,7 +81,10 @@ export const CLIENT_ADDRESS_HEADER = 'x-client-address';
 export const REQUEST_TIMEOUT_HEADER = 'x-request-timeout';
 /** Prefix under which each route answers the headers of a request before the gateway reads the body: 204 if the body decides. */
 export const CHECK_PREFIX = '/internal/checks';
-/** Tells that the route's limit was counted when the headers were checked. The gateway sets it and removes it from incoming requests. */
+/**
+ * Says that the route's limit was counted when the headers were checked. The gateway sets it and removes it from incoming
+ * requests.
+ */
 export const LIMIT_COUNTED_HEADER = 'x-internal-limit-counted';
 /** The route that has answered, for the log of the gateway. The gateway removes it from the response. */
 export const ROUTE_HEADER = 'x-internal-route';

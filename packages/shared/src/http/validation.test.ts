@@ -38,7 +38,7 @@ describe('an id in a path', () => {
   test.each([
     ['1', 1],
     ['9007199254740991', 9_007_199_254_740_991],
-  ])('%s', (text, id) => {
+  ])('%s in a path is the id %i', (text, id) => {
     expect(idParams.parse({ id: text })).toEqual({ id });
   });
 
@@ -104,11 +104,11 @@ describe('a boolean in a query', () => {
     ['1', true],
     ['false', false],
     ['0', false],
-  ])('%s is %p', (text, value) => {
+  ])('the text %s in a query is the boolean %p', (text, value) => {
     expect(queryBoolean.parse(text)).toBe(value);
   });
 
-  test.each(['', 'yes', 'TRUE', 'on', '2', ' true'])('the text %p is not a boolean', (text) => {
+  test.each(['', 'yes', 'TRUE', 'on', '2', ' true'])('the text %p in a query is not a boolean', (text) => {
     expect(textsOf(z.object({ in_blog: queryBoolean }), { in_blog: text })).toEqual({
       in_blog: ['This field must be one of: 0, 1, true, false.'],
     });
@@ -118,14 +118,14 @@ describe('a boolean in a query', () => {
 describe('each invalid field has its message', () => {
   test.each<[string, z.ZodType, unknown, string]>([
     ['missing', z.string(), undefined, 'This field is required.'],
-    ['missing out of a choice', z.enum(['a', 'b']), undefined, 'This field is required.'],
-    ['missing out of alternatives', z.union([z.string(), z.int()]), undefined, 'This field is required.'],
-    ['null where none is taken', z.string(), null, 'This field must be a string.'],
+    ['missing, of an enumeration', z.enum(['a', 'b']), undefined, 'This field is required.'],
+    ['missing, of a union', z.union([z.string(), z.int()]), undefined, 'This field is required.'],
+    ['null where it is not allowed', z.string(), null, 'This field must be a string.'],
     ['no text', z.string(), 5, 'This field must be a string.'],
     ['no number', z.number(), '5', 'This field must be a number.'],
     ['a fraction', z.int(), 1.5, 'This field must be a whole number.'],
-    ['a number beyond all exactness', z.int(), 1e300, 'This field must be at most 9,007,199,254,740,991.'],
-    ['no yes or no', z.boolean(), 'true', 'This field must be true or false.'],
+    ['a number too large to be exact', z.int(), 1e300, 'This field must be at most 9,007,199,254,740,991.'],
+    ['not a boolean', z.boolean(), 'true', 'This field must be true or false.'],
     ['no list', z.array(z.int()), {}, 'This field must be a list.'],
     ['no object', z.object({}), [], 'This field must be an object.'],
     ['anything but null', z.null(), 'x', 'Only null is accepted here.'],
@@ -133,16 +133,16 @@ describe('each invalid field has its message', () => {
     ['empty', z.string().min(1), '', 'This field is required.'],
     ['blank', z.string().trim().length(6), '  ', 'This field is required.'],
     ['too long', z.string().max(3), 'abcd', 'This field must be at most 3 characters long.'],
-    ['not as long as needed', z.string().length(6), '12345', 'This field must be exactly 6 characters long.'],
+    ['of the wrong length', z.string().length(6), '12345', 'This field must be exactly 6 characters long.'],
     ['too small', z.int().min(1_000), 999, 'This field must be at least 1,000.'],
     ['too big', z.int().max(5), 6, 'This field must be at most 5.'],
     ['too few', z.array(z.int()).min(1), [], 'This list must have at least 1 item.'],
     ['too many', z.array(z.int()).max(1), [1, 2], 'This list must have at most 1 item.'],
-    ['of no known form', z.string().regex(/^a$/), 'b', 'This field does not have the right format.'],
+    ['in an unknown format', z.string().regex(/^a$/), 'b', 'This field does not have the right format.'],
     ['no e-mail address', z.email(), 'x', 'Enter a valid email address.'],
     ['no date', z.iso.date(), '2026-02-30', 'Enter a date in the format YYYY-MM-DD.'],
     ['no moment', z.iso.datetime(), 'now', 'Enter a valid date and time.'],
-    ['none of the choices', z.enum(['a', 'b']), 'c', 'This field must be one of: a, b.'],
+    ['not in the enumeration', z.enum(['a', 'b']), 'c', 'This field must be one of: a, b.'],
     [
       'a custom rule',
       z.string().refine(() => false, withMessage('validation.phone')),
@@ -155,8 +155,8 @@ describe('each invalid field has its message', () => {
       'x',
       'This field must be at least 9 characters long.',
     ],
-    ['of a rule without a text', z.string().refine(() => false), 'x', 'This value is not valid.'],
-    ['none of the alternatives', z.union([z.string(), z.int()]), true, 'This value is not valid.'],
+    ['a rule without a message', z.string().refine(() => false), 'x', 'This value is not valid.'],
+    ['of no type in the union', z.union([z.string(), z.int()]), true, 'This value is not valid.'],
   ])('an invalid value has its message: %s', (_what, schema, value, text) => {
     expect(textsOf(z.object({ field: schema }), { field: value })).toEqual({ field: [text] });
   });

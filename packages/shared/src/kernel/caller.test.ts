@@ -9,7 +9,7 @@ const user: UserCaller = {
   tokenKind: 'session',
 };
 
-test('a restricted or OAuth token sees its user’s own resources only with the permission that covers them', () => {
+test('a restricted or OAuth token sees its user’s resources only with the permission that covers them', () => {
   const as = (tokenKind: UserCaller['tokenKind']): Caller => ({ ...user, tokenKind });
   for (const kind of ['session', 'personal'] as const) {
     expect([isOwn(as(kind), 7), isOwn(as(kind), 7, 'gyms.update'), isOwn(as(kind), 8)]).toEqual([

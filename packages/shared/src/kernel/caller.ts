@@ -40,7 +40,7 @@ export const can = (caller: Caller, permission: Permission): boolean =>
 
 /**
  * The user whose resources the caller sees as their owner. `permission` covers these resources. A restricted or OAuth token
- * without it sees only what everybody sees. The same is true of every such token if no permission covers them.
+ * without it sees only what everybody sees. If no permission covers them, that is true of all such tokens.
  */
 export const ownerIdOf = (caller: Caller, permission?: Permission): number | undefined => {
   if (caller.kind === 'guest') return undefined;

@@ -24,7 +24,7 @@ export const createCircuitBreaker = <Args extends unknown[], Result>(
     rollingCountTimeout: 10_000,
     resetTimeout: resetTimeoutMs,
     errorFilter: isRefusal,
-    // Nobody reads the quantiles of opossum, for which it keeps the duration of every call and sorts them each second.
+    // Nothing reads opossum's quantiles. Computing them means storing every duration and sorting them each second.
     rollingPercentilesEnabled: false,
     enableSnapshots: false,
   });

@@ -92,8 +92,8 @@ describe('the addresses of replicas', () => {
   test.each([
     ['10.0.0.1:9102,wallet', 'element 2 must be host:port'],
     ['10.0.0.1:9102,wallet-2:9102', 'element 2 must have an IP address'],
-    ['10.0.0.1:9102,10.0.0.1:9102', 'element 2 is there twice'],
-    ['10.0.0.1:9102,[fd00::1]:9102', 'all elements must be of one family'],
+    ['10.0.0.1:9102,10.0.0.1:9102', 'element 2 appears twice'],
+    ['10.0.0.1:9102,[fd00::1]:9102', 'all elements must have the same address family'],
   ])('each replica address is checked: %s', (value, problem) => {
     expect(problemOf({ WALLET_GRPC_ADDRESS: value })).toContain(
       `Wrong configuration: WALLET_GRPC_ADDRESS: ${problem}`,

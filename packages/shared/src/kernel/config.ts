@@ -1,6 +1,6 @@
 /**
  * Configuration is read from the environment and validated once, at start. An invalid value ends the process with one
- * line that names the variable, and exit code 78 (EX_CONFIG). In production, a value of known-values.ts does the same.
+ * line that names the variable, and exit code 78 (EX_CONFIG). In production, a value that known-values.ts refuses does the same.
  */
 import { isIP } from 'node:net';
 import { z } from 'zod';
@@ -20,7 +20,7 @@ export const parseConfig = <Schema extends z.ZodObject>(
   );
   const parsed = schema.safeParse(values);
   const invalid = parsed.error?.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`) ?? [];
-  // The output has the defaults, and one spelling of each value.
+  // The output is checked, too: it contains the defaults, and each value in its normal form.
   const refused = values.NODE_ENV === 'production' ? refusals(schema, [values, parsed.data ?? {}]) : [];
   const problems = [...invalid, ...refused];
   if (parsed.success && problems.length === 0) return parsed.data;
@@ -30,7 +30,10 @@ export const parseConfig = <Schema extends z.ZodObject>(
 const providerUrls = z.registry();
 
 const publicUrls = z.registry<PublicUse>();
-/** Marks one or more addresses that are used outside this machine. In production they need TLS, and may not be examples. */
+/**
+ * Marks one or more addresses that are used outside this machine. In production they must use TLS and must not be example
+ * addresses.
+ */
 export const publicUrl = <Schema extends z.ZodType>(schema: Schema, use: PublicUse = {}): Schema => {
   publicUrls.add(schema, use);
   return schema;
@@ -84,12 +87,12 @@ const replicas = (form: string, read: (element: string) => Replica | undefined) 
       const place = elements.length === 1 ? '' : `element ${index + 1} `;
       if (replica === undefined) return refuse(`${place}must be ${form}`);
       if (elements.length > 1 && isIP(replica.host) === 0)
-        return refuse(`${place}must have an IP address: of several elements, none may have a name`);
-      if (accepted.some(({ text }) => text === replica.text)) return refuse(`${place}is there twice`);
+        return refuse(`${place}must have an IP address: a list of addresses must not contain names`);
+      if (accepted.some(({ text }) => text === replica.text)) return refuse(`${place}appears twice`);
       accepted.push(replica);
     }
     if (new Set(accepted.map(({ host, kind }) => `${isIP(host)} ${kind}`)).size > 1)
-      return refuse('all elements must be of one family of addresses, and of one scheme');
+      return refuse('all elements must have the same address family and the same scheme');
     return accepted.map(({ text }) => text);
   });
 
@@ -112,9 +115,9 @@ export const httpReplicas = replicas('an origin such as http://host:port', (elem
 });
 
 const urlWithoutSlash = url.transform((value) => value.replace(/\/+$/, ''));
-/** The address of an external provider, without a slash at its end; in production not that of the sandbox. */
+/** The address of an external provider, without a trailing slash. In production it must not be the sandbox's. */
 export const providerUrl = (defaultUrl: string) => urlWithoutSlash.default(defaultUrl).register(providerUrls);
-/** The optional address of an e-mail relay; in production not that of the sandbox. */
+/** The optional address of an e-mail relay. In production it must not be the sandbox's. */
 export const smtpUrl = z
   .url({ protocol: /^smtps?$/ })
   .optional()
@@ -137,7 +140,7 @@ export const redisUrl = z
 const telemetryShape = {
   /** Where traces, metrics and logs go, by OTLP over HTTP in JSON, such as `http://collector:4318`. Default: nowhere. */
   OTEL_EXPORTER_OTLP_ENDPOINT: urlWithoutSlash.optional(),
-  /** For the collector: `name=value` pairs, separated by commas. */
+  /** Headers for the collector: `name=value` pairs, separated by commas. */
   OTEL_EXPORTER_OTLP_HEADERS: z.string().optional(),
   /** Default: the name of the process. */
   OTEL_SERVICE_NAME: z.string().optional(),
@@ -172,7 +175,7 @@ export const commonShape = (httpPort: number) => ({
   PUBLIC_KEYS_DIRECTORY: z.string('is missing (npm run keys -- create makes it)'),
   /** `tls.crt`, `tls.key` and `ca.crt`: turns on mutual TLS between the processes. */
   TLS_DIRECTORY: z.string().optional(),
-  /** How long a stopping process answers new requests: as long as load balancers need to notice that it is not ready. */
+  /** How long a stopping process still answers new requests. Load balancers need this time to notice that it is not ready. */
   DRAIN_MS: z.coerce.number().int().min(0).max(600_000).default(0),
   /** How long a shutdown may take, DRAIN_MS included. */
   SHUTDOWN_GRACE_MS: z.coerce.number().int().min(3_000).max(3_600_000).default(10_000),
@@ -203,7 +206,10 @@ export const serviceShape = (service: string, httpPort: number) => ({
     .default(`fitness_${service.replaceAll('-', '_')}`),
   REDIS_URL: redisUrl,
   AMQP_URL: z.string().startsWith('amqp', 'must be an amqp:// address').default('amqp://127.0.0.1:5672'),
-  /** Who declares the exchanges and queues: the processes, or an operator. With an operator, the processes need no right to. */
+  /**
+   * Who declares the exchanges and queues: the processes or an operator. If an operator does, the processes need no
+   * permission for it.
+   */
   AMQP_TOPOLOGY: z.enum(['declared', 'provisioned']).default('declared'),
   EVENTS_NAMESPACE: z
     .string()

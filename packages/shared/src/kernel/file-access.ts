@@ -9,7 +9,7 @@ import { finishesWithin } from './timing.ts';
 type FileAccess = <Result>(work: () => Promise<Result>) => Promise<Result>;
 
 interface FileAccessOptions {
-  /** For messages. */
+  /** Named in error messages. */
   path: string;
   timeoutMs: number;
   onSilence?: ((problem: Error) => void) | undefined;

@@ -1,6 +1,9 @@
 /** Recognizes secrets that were not generated at random. */
 
-/** Secrets of this length come from a generator. Nearly all random ones of 32 hexadecimal digits have more distinct characters. */
+/**
+ * Secrets of this length come from a generator. Nearly all random ones of 32 hexadecimal digits have more distinct
+ * characters.
+ */
 const LONG = 32;
 const FEWEST_IN_LONG = 6;
 const SHORT = 8;
@@ -20,7 +23,7 @@ const hasFewDifferent = (codes: readonly number[]): boolean => {
   return codes.length >= SHORT && different < FEWEST_IN_SHORT;
 };
 
-/** The last repetition may be cut. */
+/** The last repetition may be incomplete. */
 const isRepetition = (codes: readonly number[]): boolean => {
   for (let period = 1; period <= codes.length / 2; period += 1) {
     if (codes.every((code, at) => at < period || code === codes[at - period])) return true;

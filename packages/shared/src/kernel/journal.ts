@@ -1,7 +1,7 @@
 /**
  * A record, outside of the databases, of changes that a restore must not undo. It is a folder with one small file for each
- * entry, which all replicas of a process share. An entry is durable before its transaction commits. A restored backup that is
- * older therefore never loses it (docs/adr/0009).
+ * entry, which all replicas of a process share. An entry is durable before its transaction commits. Restoring an older
+ * backup therefore never loses it (docs/adr/0009).
  *
  * Before the commit an entry is only `begun`, because the transaction may still fail. After the commit it is `done`. Entries
  * that a crash leaves begun are settled by comparing them with the database. Entries whose outcome only a third party knows,
@@ -31,7 +31,7 @@ export interface Journal<Content> {
    * file system fails or does not answer in time. Until it has answered, further calls reject at once.
    */
   begin(subject: number, content: Content): Promise<JournalEntry<Content>>;
-  /** In any order. */
+  /** All entries in `state`, in any order. */
   entries(state: JournalState): AsyncGenerator<JournalEntry<Content>>;
 }
 
@@ -41,7 +41,7 @@ export interface JournalOptions<Schema extends z.ZodType> {
   name: string;
   schema: Schema;
   uuid: () => string;
-  /** Default: 3 s. It is short because the transaction is open meanwhile. */
+  /** Default: 3 s. It is short because a transaction stays open while it waits. */
   timeoutMs?: number;
   /** Called once when the file system stops answering, and again only after it has answered. */
   onSilence?: (problem: Error) => void;
@@ -80,7 +80,7 @@ export const openJournal = async <Schema extends z.ZodType>(
       writing(async () => {
         const [begun, done] = [pathOf(name, 'begun'), pathOf(name, 'done')];
         const isRenamed = await rename(begun, done).then(() => true, ignoreMissing);
-        // It is done already, or a replica whose clock is ahead has withdrawn it. The commit decides.
+        // The entry is already done, or a replica whose clock is ahead has withdrawn it. The commit takes precedence.
         if (!isRenamed && !(await exists(done))) {
           await write(begun, textOf(content));
           await rename(begun, done);

@@ -37,7 +37,7 @@ const APP: ReadonlySet<string> = new Set(['APP_NAME', 'APP_DEVELOPER']);
 /** Domains reserved for examples (RFC 2606), in a URL or an e-mail address. */
 const EXAMPLE = /(?:^|[@/.])example\.(?:com|net|org)(?!\.?[\w-])/i;
 
-const PUBLIC = 'everybody knows this value: refused in production';
+const PUBLIC = 'this value is publicly known: refused in production';
 
 /** Names of variables that hold secrets. */
 const SECRET = /(?:SECRET|PASSWORD|KEY|TOKEN|MERCHANT)$/;
@@ -67,7 +67,7 @@ const refusedAddress = (address: string): string | undefined => {
   if (isAmqp && user === '' && password === '') return 'without a user the broker takes guest:guest';
   if (password === '') return undefined;
   const isPublic = password === user || KNOWN_PASSWORDS.has(password.toLowerCase()) || isKnown(password);
-  if (isPublic) return 'everybody knows the password in it: refused in production';
+  if (isPublic) return 'the password in it is publicly known: refused in production';
   return isGuessable(password) ? 'the password in it can be guessed: refused in production' : undefined;
 };
 
@@ -127,7 +127,7 @@ export const refusedInProduction = (
   if (value === '*' && publicUse !== undefined)
     return 'any page could use it: name the origins in production';
   const parts = value.split(',').map((part) => part.trim());
-  if (parts.some((part) => EXAMPLE.test(part))) return 'the address of an example: refused in production';
+  if (parts.some((part) => EXAMPLE.test(part))) return 'an example address: refused in production';
   if (isSecretName(name) && isGuessable(value)) return 'can be guessed: refused in production';
   return (
     refusedAddress(value) ??

@@ -166,7 +166,7 @@ interface AccessEntry {
   ms: number;
 }
 
-/** Flushes lines that are collected and not yet written; called at the latest when the process exits. */
+/** Flushes of buffered lines. Each runs when the process exits, at the latest. */
 const unwritten = new Set<() => void>();
 process.once('exit', () => {
   for (const write of unwritten) write();
@@ -176,7 +176,7 @@ process.once('exit', () => {
  * Writes all lines of one tick of the event loop with one call at its end, because a call costs more than a line. A killed
  * process loses at most the lines of that tick.
  */
-const byTurn = (destination: DestinationStream): DestinationStream => {
+const oncePerTick = (destination: DestinationStream): DestinationStream => {
   let lines = '';
   const flush = (): void => {
     unwritten.delete(flush);
@@ -200,7 +200,7 @@ const byTurn = (destination: DestinationStream): DestinationStream => {
  * searched for secrets. The search would cost more than the rest of the line.
  */
 export const createAccessLog = (log: Logger): ((entry: AccessEntry) => void) => {
-  const destination = byTurn(
+  const destination = oncePerTick(
     (log as unknown as Record<symbol, DestinationStream>)[pino.symbols.streamSym] as DestinationStream,
   );
   const lines = pino(

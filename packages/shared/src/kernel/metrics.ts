@@ -24,8 +24,8 @@ export interface Metrics {
     labels: Record<Label, readonly string[]>;
   }): Counter<Label>;
   /**
-   * Gauges whose values are read together at each scrape. If a read takes longer than two seconds, they have no value: an old value
-   * would look like a current one.
+   * Gauges whose values are read together at each scrape. If a read takes longer than two seconds, they have no value: an
+   * outdated value would look current.
    */
   readGauges<Name extends string, Label extends string = never>(options: {
     /** Name → help. */
@@ -66,7 +66,7 @@ export const createMetrics = (service: string, { defaults = true } = {}): Metric
   }).set({ version: manifest.version, node: process.versions.node }, 1);
   const providerDuration = new Histogram({
     name: 'provider_request_duration_seconds',
-    help: 'Time that a request to an external provider took, by outcome: answered, failed (no answer, or a failure of its own)',
+    help: 'Time that a request to an external provider took, by outcome: answered, failed (no answer, or a server error)',
     labelNames: ['target', 'outcome'],
     buckets: LATENCY_BUCKETS_S,
     registers,

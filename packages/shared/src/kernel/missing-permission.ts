@@ -26,13 +26,13 @@ interface Needs {
  */
 export const missingPermission = (caller: Caller, needs: Needs): AppError => {
   const scopes = scopesFor(caller, needs);
-  const isHelped = scopes.every((scope) => can(caller, scope) || isGrantable(caller, scope));
+  const canRequest = scopes.every((scope) => can(caller, scope) || isGrantable(caller, scope));
   return new AppError({
     kind: 'forbidden',
     code: 'forbidden',
     message: message('error.forbidden'),
     internal: `needs ${scopes.join(' ')}`,
-    headers: isHelped && scopes.length > 0 ? insufficientScope(scopes) : undefined,
+    headers: canRequest && scopes.length > 0 ? insufficientScope(scopes) : undefined,
   });
 };
 

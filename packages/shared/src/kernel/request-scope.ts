@@ -6,7 +6,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { unavailable } from './error.ts';
 
 export interface RequestScope {
-  /** When its caller stops waiting, by `performance.now()`. */
+  /** When the caller stops waiting, as a value of `performance.now()`. */
   deadline: number;
   /** Whether the request has committed a change, or started one that is finished later. */
   hasEffect: boolean;
@@ -31,7 +31,7 @@ export const outsideRequest = <T>(fn: () => T): T => storage.exit(fn);
 export const remainingMs = (): number =>
   (storage.getStore()?.deadline ?? Number.POSITIVE_INFINITY) - performance.now();
 
-/** Throws `unavailable` after the deadline of the request, whose caller may have been notified that nothing was changed. */
+/** Throws `unavailable` after the deadline of the request: its caller may already have an answer that nothing was changed. */
 export const assertInTime = (): void => {
   if (remainingMs() <= 0) throw unavailable('the deadline of the request has passed');
 };

@@ -28,13 +28,13 @@ export const shareReadsById = <Row>(
   read: (ids: readonly number[]) => Promise<ReadonlyMap<number, Row>>,
 ): ((ids: readonly number[]) => Promise<ReadonlyMap<number, Row>>) => {
   const pendingIds = new Set<number>();
-  const readWanted = shareReads(() => {
+  const readPending = shareReads(() => {
     const ids = [...pendingIds];
     pendingIds.clear();
     return read(ids);
   });
   return (ids) => {
     for (const id of ids) pendingIds.add(id);
-    return readWanted();
+    return readPending();
   };
 };

@@ -18,7 +18,7 @@ const TRACEPARENT = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}
 export const isTraceparent = (value: unknown): value is string =>
   typeof value === 'string' && TRACEPARENT.test(value);
 
-/** Random bytes for many ids at once, because a call of the generator costs more than an id. */
+/** Random bytes for many ids at once, because calling the generator for each id would cost more. */
 const random = Buffer.alloc(4_096);
 let used = random.length;
 
@@ -42,7 +42,7 @@ export const traceIdOf = (traceparent: string): string => traceparent.slice(3, 3
 
 export const spanIdOf = (traceparent: string): string => traceparent.slice(36, 52);
 
-/** Never values of a request: they may be secret or personal. */
+/** Never contains values of a request, because they may be secret or personal. */
 type SpanAttributes = Record<string, string | number>;
 
 export interface SpanOptions {
@@ -61,7 +61,7 @@ export interface SpanResult {
 }
 
 export interface Span {
-  /** For what the span causes. */
+  /** The `traceparent` of everything that the span causes. */
   readonly traceparent: string;
   end(result?: SpanResult): void;
 }
@@ -76,7 +76,7 @@ const withoutRecord: StartSpan = (_name, { parent }) => ({
 
 let recorder = withoutRecord;
 
-/** From now on `start` makes the spans of this process; undefined: nothing records them. */
+/** Records the spans of this process with `start` from now on; undefined stops recording. */
 export const recordSpans = (start: StartSpan | undefined): void => {
   recorder = start ?? withoutRecord;
 };

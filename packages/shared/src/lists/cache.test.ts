@@ -47,7 +47,7 @@ const store = ({ bytes = MIB, slow = 'nothing' } = {}) => {
         'count',
         keys.reduce((sum, { facets }) => sum + having(facets, ids).length, 0),
       ),
-    keptCount: () => undefined,
+    cachedCount: () => undefined,
     candidates: (gram, window) => read(`gram ${gram}`, having(gram, window)),
     byIds: (ids) =>
       fail.rows
@@ -210,11 +210,11 @@ describe('a list', () => {
     const { cache, versions, write, rowsOf } = store();
     write(1, ['one']);
     await cache.catchUp(versions());
-    expect(cache.keptCount({ facets: 'one' })).toBeUndefined();
+    expect(cache.cachedCount({ facets: 'one' })).toBeUndefined();
     await rowsOf('one', ALL);
     write(2, ['one']);
     await cache.catchUp(versions());
-    expect(cache.keptCount({ facets: 'one' })).toBe(2);
+    expect(cache.cachedCount({ facets: 'one' })).toBe(2);
   });
 
   test('a request does not wait until a long list is cached', async () => {

@@ -40,13 +40,13 @@ const CANDIDATES_MAX = LONG_LIST;
 
 export const createCache = (database: Database, { memory, changesSince }: CacheOptions): ListSource => {
   /** Lists that are being read, with the rows that changed since. */
-  const readingLists = new Map<string, { kept: Promise<void>; changed: Changed[] }>();
+  const readingLists = new Map<string, { done: Promise<void>; changed: Changed[] }>();
   /** Increases with each change. A read during which it increased is not cached. */
   let changes = 0;
-  /** The largest end of a window until now. */
+  /** The largest end of a window so far. */
   let newest = 0;
   /** The versions that the cache reflects; undefined before the first request, when it is empty. */
-  let known: ListVersions | undefined;
+  let reflected: ListVersions | undefined;
   const queue = createKeyedQueue();
 
   const forgetAll = (): void => {
@@ -77,12 +77,12 @@ export const createCache = (database: Database, { memory, changesSince }: CacheO
       for (const row of [...rows, ...named]) changed.set(row._id, { id: row._id, row });
       correct(rows, [...changed.values()]);
     }
-    known = new Map([...(known ?? []), ...now]);
+    reflected = new Map([...(reflected ?? []), ...now]);
   };
 
   const catchUp = async (versions: ListVersions): Promise<void> => {
-    known ??= versions;
-    const before = known;
+    reflected ??= versions;
+    const before = reflected;
     if (isAsNewAs(before, versions)) return;
     const behind = [...versions].filter(([name, version]) => version > (before.get(name) ?? 0));
     await follow(new Map(behind.map(([name]) => [name, before.get(name) ?? 0])));
@@ -91,14 +91,14 @@ export const createCache = (database: Database, { memory, changesSince }: CacheO
   const readList = (key: ListKey): Promise<void> => {
     const name = nameOf(key);
     const running = readingLists.get(name);
-    if (running !== undefined) return running.kept;
+    if (running !== undefined) return running.done;
     const changed: Changed[] = [];
     const isRunning = (): boolean => readingLists.get(name)?.changed === changed;
-    const keep = async (): Promise<void> => {
+    const readAndKeep = async (): Promise<void> => {
       try {
         const ids = (await database.ids(key)).sort((a, b) => a - b);
         // This list is newer than the others, and a request must see all of them at one moment.
-        await queue.run('versions', () => follow(known ?? new Map()));
+        await queue.run('versions', () => follow(reflected ?? new Map()));
         if (!isRunning()) return;
         for (const change of changed) place(ids, change, key);
         memory.keepList(key, ids);
@@ -107,9 +107,9 @@ export const createCache = (database: Database, { memory, changesSince }: CacheO
       }
     };
     // All waiting requests share the read, which must not end at the deadline of the first one.
-    const kept = outsideRequest(keep);
-    readingLists.set(name, { kept, changed });
-    return kept;
+    const done = outsideRequest(readAndKeep);
+    readingLists.set(name, { done, changed });
+    return done;
   };
 
   /** The ids of each key at one moment, in ascending order; undefined if the database must be read. */
@@ -168,7 +168,7 @@ export const createCache = (database: Database, { memory, changesSince }: CacheO
 
   return {
     catchUp: async (versions) => {
-      if (versions === undefined || (known !== undefined && isAsNewAs(known, versions))) return;
+      if (versions === undefined || (reflected !== undefined && isAsNewAs(reflected, versions))) return;
       await queue.run('versions', () => catchUp(versions));
     },
     whole: async (query) => {
@@ -196,7 +196,7 @@ export const createCache = (database: Database, { memory, changesSince }: CacheO
       if (lists === undefined) return database.count(query, ids);
       return lists.reduce((sum, list) => sum + rankOf(list, ids.to) - rankOf(list, ids.from), 0);
     },
-    keptCount: (key) => memory.list(key)?.length,
+    cachedCount: (key) => memory.list(key)?.length,
     candidates: async (gram, window) => {
       const candidates = memory.candidates(gram);
       const matches =

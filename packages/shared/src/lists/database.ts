@@ -17,7 +17,7 @@ export interface ListCollections {
   /** See `texts.ts`. */
   grams: Collection;
   /** Fields that no list shows. */
-  unshown?: readonly string[];
+  hiddenFields?: readonly string[];
   /** Fields that only serve as keys. Reads by key omit them. */
   keysOnly?: readonly string[];
   /** The field by which a change can name several rows. */
@@ -37,12 +37,12 @@ const onlyFieldOf = (keys: readonly ListKey[]): string | undefined => {
 export const createDatabaseSource = ({
   rows,
   grams,
-  unshown = [],
+  hiddenFields = [],
   keysOnly = [],
   nameField,
 }: ListCollections): Database => {
   // An older release stored grams in the rows.
-  const shown = Object.fromEntries(['grams', ...unshown].map((field) => [field, 0]));
+  const shown = Object.fromEntries(['grams', ...hiddenFields].map((field) => [field, 0]));
   const shownByKey = { ...shown, ...Object.fromEntries(keysOnly.map((field) => [field, 0])) };
 
   const find = async (
@@ -113,7 +113,7 @@ export const createDatabaseSource = ({
       });
       return counts.reduce((sum, count) => sum + count, 0);
     },
-    keptCount: () => undefined,
+    cachedCount: () => undefined,
     candidates: async (gram, { from, to }) => {
       const condition = { grams: gram, row: { $gte: from, $lt: to } };
       const options = { projection: { _id: 0, row: 1 }, batchSize: BATCH_SIZE, ...commandLimit() };

@@ -86,7 +86,7 @@ export interface Lists {
   /** Number of rows of a key that has no counter. */
   count(key: ListKey, versions: ListVersions | undefined): Promise<number>;
   /** {@link Lists.count} from memory only; undefined if it is not cached. */
-  keptCount(key: ListKey, versions: ListVersions | undefined): Promise<number | undefined>;
+  cachedCount(key: ListKey, versions: ListVersions | undefined): Promise<number | undefined>;
 }
 
 /** The ids from `from` on, before `to`. */
@@ -114,7 +114,7 @@ export interface ListSource {
   windows(query: ListQuery, window: Window): Promise<readonly (readonly ListRow[])[]>;
   /** How many rows all keys have together. */
   count(query: ListQuery, ids: Ids): Promise<number>;
-  keptCount(key: ListKey): number | undefined;
+  cachedCount(key: ListKey): number | undefined;
   /** The rows whose text has this gram; others may be among them. */
   candidates(gram: string, window: Window): Promise<readonly Pick<ListRow, '_id'>[]>;
   byIds(ids: readonly number[]): Promise<readonly ListRow[]>;

@@ -9,7 +9,7 @@ import type { Listed, Order, Slice } from './list.ts';
  */
 export const readListPage = async <Row extends { id: number }>(
   read: (slice: Slice) => Promise<Omit<Listed, 'rows'> & { rows: Row[] }>,
-  { total: known, search }: { total: number; search?: string | undefined },
+  { total: listTotal, search }: { total: number; search?: string | undefined },
   order: Order,
   request: PageRequest,
 ): Promise<PageOf<Row>> => {
@@ -17,14 +17,14 @@ export const readListPage = async <Row extends { id: number }>(
   const skip = isPaged ? request.skip : 0;
   const { signal } = request;
   const isSearch = hasSearchTerms(search);
-  if (skip >= known) {
-    const total = isSearch && known > 0 ? await countResults(read, signal) : known;
+  if (skip >= listTotal) {
+    const total = isSearch && listTotal > 0 ? await countResults(read, signal) : listTotal;
     return { rows: [], total: isPaged ? total : undefined, next: undefined };
   }
   const after = isPaged ? undefined : request.after[0];
   const page = await read({ order, after, skip, take: request.perPage, counted: isPaged, signal });
   const last = page.continueAfter ?? page.rows.at(-1)?.id;
-  const total = isSearch ? page.total : known;
+  const total = isSearch ? page.total : listTotal;
   return {
     rows: page.rows,
     total: isPaged ? total : undefined,
@@ -55,7 +55,7 @@ export const readRankedPage = async <Row extends { id: number }>(
     ranked: all,
     findMany,
     readRest,
-    total: known,
+    total: listTotal,
     search,
   }: {
     /** The ranked rows that match the filter and the text. */
@@ -73,8 +73,8 @@ export const readRankedPage = async <Row extends { id: number }>(
   const skip = isPaged ? request.skip : 0;
   const { signal } = request;
   const isSearch = hasSearchTerms(search);
-  if (skip >= known) {
-    const others = isSearch && known > 0 ? await countResults(readRest, signal) : known;
+  if (skip >= listTotal) {
+    const others = isSearch && listTotal > 0 ? await countResults(readRest, signal) : listTotal;
     const total = isSearch && others !== undefined ? others + all.length : others;
     return { rows: [], total: isPaged ? total : undefined, next: undefined };
   }
@@ -100,7 +100,7 @@ export const readRankedPage = async <Row extends { id: number }>(
     lastOther === undefined ? lastRanked && [lastRanked.rank, lastRanked.id] : [0, lastOther];
   return {
     rows,
-    total: isPaged ? (isSearch ? matches : known) : undefined,
+    total: isPaged ? (isSearch ? matches : listTotal) : undefined,
     next: moreRanked || rest.more ? last : undefined,
   };
 };

@@ -243,9 +243,9 @@ export const createReader = (source: ListSource, rarestGram: RarestGram): Lists 
       await source.catchUp(versions);
       return source.count({ keys: [key], newest: 0 }, { from: 1, to: Number.MAX_SAFE_INTEGER });
     },
-    keptCount: async (key, versions) => {
+    cachedCount: async (key, versions) => {
       await source.catchUp(versions);
-      return source.keptCount(key);
+      return source.cachedCount(key);
     },
   };
 };

@@ -6,7 +6,7 @@ import { consumerQueue, deadLetterQueue, HEADER, serviceExchange, waitQueue } fr
 
 const ERROR_TEXT_LENGTH = 500;
 /** A transaction that exceeds its limit for longer than this is too large. The database is then not the cause. */
-const LIMIT_PATIENCE_MS = HOUR_MS;
+const LIMIT_GRACE_MS = HOUR_MS;
 /** The longest pause that a provider may ask for. */
 const MAX_WAIT_MS = DAY_MS;
 /** No consumer or event type is longer. A longer header from an unknown publisher could not be published again. */
@@ -98,7 +98,8 @@ export const decideRetry = (
     // This uses the system clock, as the delays of the broker do, even if a test sets the injected one.
     ...(waitMs > 0 ? { [HEADER.notBefore]: systemClock.now().getTime() + waitMs } : {}),
   };
-  // While the database is at fault, the delay is that of the last counted attempt, but at least the second, for fewer attempts in vain.
+  // While the database is at fault, the delay stays that of the last counted attempt. It is at least the second delay, to avoid
+  // futile attempts.
   const step = isCounted ? attempts - 1 : Math.max(attempts - 1, Math.min(1, retryDelaysMs.length - 1));
   const delayMs = failure.nonRetryable === true ? undefined : retryDelaysMs[step];
   if (delayMs !== undefined && consumer !== undefined) {
@@ -115,7 +116,7 @@ const isLastingLimit = (
 ): boolean =>
   firstFailure !== undefined &&
   isTransactionLimit(error) &&
-  clock.now().getTime() - new Date(firstFailure).getTime() > LIMIT_PATIENCE_MS;
+  clock.now().getTime() - new Date(firstFailure).getTime() > LIMIT_GRACE_MS;
 
 /** The route with the shortest delay that is long enough; without one the longest, which delivers the event too early. */
 export const waitFor = (

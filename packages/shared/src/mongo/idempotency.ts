@@ -196,24 +196,24 @@ export const createIdempotency = ({
     } catch (error) {
       if (!isDuplicateKey(error)) throw error;
     }
-    const found = await entries.findOne({ _id: id });
-    if (found === null) throw runningError();
-    const isRunning = found.reply === null && found.claimed_until > realTime.now();
-    if (found.expires_at <= now && !isRunning) {
+    const existing = await entries.findOne({ _id: id });
+    if (existing === null) throw runningError();
+    const isRunning = existing.reply === null && existing.claimed_until > realTime.now();
+    if (existing.expires_at <= now && !isRunning) {
       // The filter has both dates, because the process of an expired claim may renew it meanwhile.
-      const { claim, claimed_until, expires_at } = found;
+      const { claim, claimed_until, expires_at } = existing;
       if (await takeOver({ _id: id, claim, claimed_until, expires_at }, newClaim)) return undefined;
       throw runningError();
     }
-    if (found.request_hash !== requestHash) {
+    if (existing.request_hash !== requestHash) {
       // The check had lost the first request and has registered this one. A repeat of the first would be refused.
       await crossServiceCheck.release(id, requestHash);
       throw otherRequestError();
     }
-    if (found.reply !== null) return found.reply;
+    if (existing.reply !== null) return existing.reply;
     if (isRunning) throw runningError();
     // `claimed_until` is a part of the condition: the other run may have renewed its claim meanwhile.
-    const expired = { _id: id, claim: found.claim, claimed_until: found.claimed_until, reply: null };
+    const expired = { _id: id, claim: existing.claim, claimed_until: existing.claimed_until, reply: null };
     if (await takeOver(expired, newClaim)) return undefined;
     throw runningError();
   };
@@ -264,10 +264,10 @@ export const createIdempotency = ({
         ? present(await work(async () => undefined))
         : runWithKey({ ...request, key: request.key }, present, work),
     eraseAccount: async (session, userId, limit) => {
-      const found = await entries
+      const rows = await entries
         .find({ user_id: userId }, { projection: { _id: 1 }, limit, session })
         .toArray();
-      const ids = found.map(({ _id }) => _id);
+      const ids = rows.map(({ _id }) => _id);
       if (ids.length > 0) await entries.deleteMany({ _id: { $in: ids } }, { session });
       return ids.length;
     },

@@ -17,7 +17,7 @@ interface Queue {
 type Take<Row> = (now: Date, limit: number, match?: Record<string, unknown>) => Promise<Row[]>;
 
 /** Takes the ids of rows. The end of the last round is kept in memory, separately for each process and queue. */
-export const createIdTurns = <Document extends { _id: unknown }>(
+export const createDueIdQueue = <Document extends { _id: unknown }>(
   model: Model<Document>,
   { due, user }: Queue,
 ): Take<Document['_id']> => {
@@ -40,17 +40,17 @@ export const createIdTurns = <Document extends { _id: unknown }>(
 };
 
 /** Takes the rows, converted by `fromDocument`. */
-export const createTurns = <Document extends { _id: unknown }, Row>(
+export const createDueRowQueue = <Document extends { _id: unknown }, Row>(
   model: Model<Document>,
   queue: Queue,
-  fromDocument: (found: Document) => Row,
+  fromDocument: (document: Document) => Row,
 ): Take<Row> => {
-  const takeIds = createIdTurns(model, queue);
+  const takeIds = createDueIdQueue(model, queue);
   return async (now, limit, match) => {
     const ids = await takeIds(now, limit, match);
     if (ids.length === 0) return [];
-    const found = await model.find({ _id: trusted({ $in: ids }) } as object).lean<Document[]>();
-    const documents = new Map(found.map((document) => [document._id, document]));
+    const unordered = await model.find({ _id: trusted({ $in: ids }) } as object).lean<Document[]>();
+    const documents = new Map(unordered.map((document) => [document._id, document]));
     return ids.flatMap((id) => documents.get(id) ?? []).map(fromDocument);
   };
 };

@@ -19,10 +19,10 @@ const asset = (name: string, type: string, url: string): Asset => ({
 
 const STYLE = asset('pages.css', 'text/css; charset=utf-8', './pages.css');
 const ICON = asset('icon.svg', 'image/svg+xml', './icon.svg');
-/** The style sheet names it relative to itself. Only its Arabic subset: Latin text has the system's font. */
+/** The style sheet names it relative to itself. It contains only the Arabic subset: Latin text uses the system's font. */
 const PERSIAN_FONT = asset('vazirmatn.woff2', 'font/woff2', import.meta.resolve(FONT));
 
-/** A release with another content has another address, so that no browser shows the old one. */
+/** A release with different content has a different address, so no browser shows the old one. */
 const versioned = ({ path, content }: Asset): string =>
   `${path}?v=${createHash('sha256').update(content).digest('hex').slice(0, 8)}`;
 

@@ -5,7 +5,7 @@
 import { type Html, html } from './html.ts';
 
 export interface Input {
-  /** In the form. Ids of a refused input contain it, so a page has one refused input of a name. */
+  /** The name in the form. Ids of a refused input contain it, so a page has at most one refused input of each name. */
   name: string;
   label: string;
   autocomplete: string;
@@ -13,7 +13,7 @@ export interface Input {
   value?: string | undefined;
   inputmode?: 'numeric' | 'tel' | undefined;
   maxLength?: number | undefined;
-  /** In the language of the page, and not a name or a code. */
+  /** Whether the value is text in the language of the page, unlike a name or a code. */
   isText?: boolean | undefined;
   /** The only input of a step. It has the focus when nothing was refused. */
   isFocused?: boolean | undefined;
@@ -25,7 +25,7 @@ const isRefused = ({ refused = [] }: Input): boolean => refused.length > 0;
 
 /**
  * The reason stands between the label and the input: below the input, the keyboard of a phone or the edge of the window would
- * hide it. It is no part of the label, so that it is read out once.
+ * hide it. It is not a part of the label, so it is read out once.
  */
 const refusedInput = (label: string, name: string, reasons: readonly string[], control: Html): Html =>
   html`<div class="refused"><label for="${name}-refused">${label}</label>

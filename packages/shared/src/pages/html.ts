@@ -23,7 +23,7 @@ class Html {
 
 export type { Html };
 
-/** `false`, null and undefined are nothing; a list is its entries one after the other. */
+/** `false`, null and undefined are written as nothing, and a list as its entries in order. */
 export type HtmlValue = Html | string | number | false | null | undefined | readonly HtmlValue[];
 
 const render = (value: HtmlValue): string => {
@@ -37,7 +37,7 @@ const render = (value: HtmlValue): string => {
 export const html = (strings: TemplateStringsArray, ...values: HtmlValue[]): Html =>
   new Html(strings.reduce((done, text, index) => done + render(values[index - 1]) + text));
 
-/** `text` from a renderer that escapes what it is given, such as one of Markdown without HTML. */
+/** `text` from a renderer that escapes its input, such as one of Markdown without HTML. */
 export const renderedHtml = (text: string): Html => new Html(text);
 
 /** Unicode isolates: the direction of a name does not change the direction of the text around it. */

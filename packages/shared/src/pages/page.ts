@@ -24,9 +24,9 @@ export interface PageOptions {
   width?: 'narrow' | 'wide' | undefined;
   /** Path of a script file of this origin, which may call this origin. Without one the page allows no scripts. */
   script?: string | undefined;
-  /** What the script may call besides this origin: origins. */
+  /** Origins that the script may call besides this one. */
   connectTargets?: readonly string[] | undefined;
-  /** Where a submitted form may lead to by a redirect, besides this origin: CSP sources such as origins. */
+  /** Where a submitted form may redirect to, besides this origin: CSP sources such as origins. */
   formTargets?: readonly string[] | undefined;
 }
 

@@ -1,10 +1,10 @@
-/** The first protection of a form against cross-site request forgery: what browsers say of the page that submitted it. */
+/** The first protection of a form against cross-site request forgery: the origin that the browser sends with it. */
 import type { IncomingHttpHeaders } from 'node:http';
 import { AppError, message } from '../kernel/error.ts';
 
 /**
- * 403 for a form of another origin than that of `baseUrl`. The pages send no referrer, therefore browsers send `Origin: null`
- * with their forms.
+ * 403 for a form of another origin than that of `baseUrl`. The pages send no referrer, so browsers send `Origin: null` with
+ * their forms.
  */
 export const assertSameOrigin = (headers: IncomingHttpHeaders, baseUrl: string): void => {
   const site = headers['sec-fetch-site'];

@@ -1,4 +1,4 @@
-/** An instant on a page: in words, in the calendar and the time zone of its language, and to the second for those who point at it. */
+/** An instant on a page: in words, in the calendar and the time zone of its language, with the seconds in its tooltip. */
 import { formatTimestamp } from '../kernel/clock.ts';
 import { instantParts, type Locale } from '../kernel/i18n/translate.ts';
 import { type Html, html, unbroken } from './html.ts';

@@ -25,7 +25,7 @@ const CLOCK_DIFFERENCE_S = 5;
 /** How long a context is reused for the same caller and audience. Signing costs more than a look-up. */
 const REUSE_S = 3;
 /** Maximum number of cached contexts, separately for signed and verified ones. */
-const MAX_KEPT = 5_000;
+const MAX_CACHED = 5_000;
 /** Far longer than a context with all permissions. */
 const MAX_LENGTH = 8_192;
 
@@ -135,7 +135,7 @@ const createBoundedMap = <Value>() => {
   return {
     get: (key: string): Value | undefined => map.get(key),
     set: (key: string, value: Value): void => {
-      if (map.size >= MAX_KEPT) map.clear();
+      if (map.size >= MAX_CACHED) map.clear();
       map.set(key, value);
     },
   };

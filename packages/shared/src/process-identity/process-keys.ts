@@ -81,8 +81,8 @@ export const openProcessKeys = (options: ProcessKeysOptions): ProcessKeys => {
     readPublicKeys(publicDirectory, previous, report);
 
   let own = configured('PRIVATE_KEY_DIRECTORY', readOwn);
-  let known = configured('PUBLIC_KEYS_DIRECTORY', () => readAll(new Map(), throwIt));
-  if (known.get(process)?.has(own.id) !== true) {
+  let publicKeys = configured('PUBLIC_KEYS_DIRECTORY', () => readAll(new Map(), throwIt));
+  if (publicKeys.get(process)?.has(own.id) !== true) {
     throw new ConfigError(
       `Wrong configuration: PRIVATE_KEY_DIRECTORY: its key is not among the public keys of ${process}`,
     );
@@ -93,10 +93,10 @@ export const openProcessKeys = (options: ProcessKeysOptions): ProcessKeys => {
 
   const readAgain = (): void => {
     allReadAt = now();
-    known = readAll(known, onProblem);
+    publicKeys = readAll(publicKeys, onProblem);
   };
   const lookUp = (id: string): VerificationKey | undefined => {
-    for (const [owner, keys] of known) {
+    for (const [owner, keys] of publicKeys) {
       const key = keys.get(id);
       if (key !== undefined) return { owner, key };
     }

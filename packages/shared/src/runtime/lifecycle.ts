@@ -9,7 +9,7 @@ import type { Logger } from '../kernel/log.ts';
 import { finishesWithin, sleep } from '../kernel/timing.ts';
 
 export const EXIT_CONFIG = 78;
-/** For a process without a configuration yet. Less than the ten seconds after which an orchestrator kills it. */
+/** For a process that has no configuration yet. It is less than the ten seconds after which an orchestrator kills it. */
 export const SHUTDOWN_DEADLINE_MS = 9_000;
 
 /** Time to close events, jobs and databases after the last response. */
@@ -23,11 +23,11 @@ export interface ShutdownTimes {
   drainMs: number;
   /** How long current requests may take after that. */
   finishMs: number;
-  /** After it the process exits in any case. */
+  /** After this time the process exits in any case. */
   exitMs: number;
 }
 
-/** Throws ConfigError. */
+/** Throws ConfigError when too little time is left for current requests. */
 export const shutdownTimes = ({
   DRAIN_MS,
   SHUTDOWN_GRACE_MS,

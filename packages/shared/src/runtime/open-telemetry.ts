@@ -126,9 +126,9 @@ const spanStarter = (tracers: TracerProvider): StartSpan => {
     const { traceId, spanId, traceFlags } = span.spanContext();
     return {
       traceparent: `00-${traceId}-${spanId}-0${traceFlags}`,
-      end: ({ name: finalName, attributes: found, error } = {}) => {
+      end: ({ name: finalName, attributes: finalAttributes, error } = {}) => {
         if (finalName !== undefined) span.updateName(finalName);
-        if (found !== undefined) span.setAttributes(found);
+        if (finalAttributes !== undefined) span.setAttributes(finalAttributes);
         if (error !== undefined)
           span.setAttribute('error.type', error).setStatus({ code: SpanStatusCode.ERROR });
         span.end();
@@ -207,7 +207,10 @@ const openMeters = (
     ],
   });
 
-/** Logs at most once a minute, because each batch fails while the collector is absent. The error may contain the collector's answer. */
+/**
+ * Logs at most once a minute, because each batch fails while the collector is absent. The error may contain the collector's
+ * answer.
+ */
 const reportTo = (log: Logger): ((error: unknown) => void) => {
   let reportedAt = Number.NEGATIVE_INFINITY;
   return (error) => {

@@ -23,9 +23,9 @@ export const createMetricProducer = (registry: Registry, resource: Resource): Me
   const startTime = millisToHrTime(Math.round(performance.timeOrigin));
   return {
     collect: async () => {
-      const found = (await registry.getMetricsAsJSON()) as unknown as Metric[];
+      const collected = (await registry.getMetricsAsJSON()) as unknown as Metric[];
       const endTime = millisToHrTime(Math.round(performance.timeOrigin + performance.now()));
-      const metrics = found.map((metric) => toMetricData(metric, { startTime, endTime }));
+      const metrics = collected.map((metric) => toMetricData(metric, { startTime, endTime }));
       return { resourceMetrics: { resource, scopeMetrics: [{ scope: SCOPE, metrics }] }, errors: [] };
     },
   };
@@ -38,7 +38,7 @@ const toMetricData = (metric: Metric, times: Times): MetricData => {
     descriptor: { name: metric.name, description: metric.help, unit: '', valueType: ValueType.DOUBLE },
     aggregationTemporality: AggregationTemporality.CUMULATIVE,
   };
-  // prom-client's type says an enum, its value is the name.
+  // prom-client types it as an enum, but the value is the name.
   const type = String(metric.type);
   if (type === 'histogram') {
     const dataPoints = histogramsIn(metric.values).map(({ labels, value }) => ({

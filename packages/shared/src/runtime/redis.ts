@@ -49,8 +49,8 @@ export const connectRedis = async (options: ConnectRedisOptions): Promise<Redis>
     // A demotion closes no connections. The next one may lead to the new primary.
     reconnectOnError: (error) => report.isLeft(error),
     Connector: class extends StandaloneConnector {
-      constructor(given: unknown) {
-        super(given as object);
+      constructor(connectorOptions: unknown) {
+        super(connectorOptions as object);
       }
       /** Runs before the connection is ready. */
       override check(info: RedisInfo): boolean {
@@ -62,7 +62,7 @@ export const connectRedis = async (options: ConnectRedisOptions): Promise<Redis>
   try {
     await firstAttempt(redis);
     report.start();
-    // A Sentinel has other users, and says without one what it is.
+    // A Sentinel has other users, but says what it is to a client without one.
     if (report.isUserUnknown()) (await connectRedis({ url: withoutUser(url) })).disconnect();
     return redis;
   } catch (error) {
@@ -76,8 +76,8 @@ const withoutUser = (url: string): string => Object.assign(new URL(url), { usern
 /** The fields of `INFO`, some of which may be missing. */
 type RedisInfo = Readonly<Record<string, string | undefined>>;
 
-const UNREACHABLE = 'Redis is not reachable; going on without it';
-const REPLICA = 'Redis is a replica; going on without it until REDIS_URL leads to a primary';
+const UNREACHABLE = 'Redis is not reachable; continuing without it';
+const REPLICA = 'Redis is a replica; continuing without it until REDIS_URL leads to a primary';
 
 /** Why no server of this kind is ever used. Valkey calls its mode `server_mode`. */
 const refusalOf = ({ redis_mode, server_mode, cluster_enabled }: RedisInfo): string | undefined => {
@@ -98,12 +98,12 @@ const createReport = (log: Logger | undefined) => {
   let refusal: string | undefined;
   let isStarted = false;
   let lastError: unknown;
-  const say = (level: 'warn' | 'error', text: string, fields: object = {}): void => {
+  const logOnce = (level: 'warn' | 'error', text: string, fields: object = {}): void => {
     if (problem !== text) log?.[level](fields, text);
     problem = text;
   };
   return {
-    /** After the first attempt. Throws when a server of this kind is never used. */
+    /** Called after the first attempt. Throws when a server of this kind is never used. */
     start: (): void => {
       if (refusal !== undefined) throw new ConfigError(`Wrong configuration: ${refusal}`);
       isStarted = true;
@@ -113,15 +113,15 @@ const createReport = (log: Logger | undefined) => {
       const [, code] = /^(READONLY|MASTERDOWN|LOADING) /.exec(error.message) ?? [];
       if (code === undefined) return false;
       lastError = error;
-      if (code !== 'LOADING') say('warn', REPLICA);
+      if (code !== 'LOADING') logOnce('warn', REPLICA);
       return true;
     },
     isUserUnknown: () => lastError instanceof Error && lastError.message.startsWith('WRONGPASS'),
     accepts: (info: RedisInfo): boolean => {
       refusal = refusalOf(info);
       if (refusal === undefined && info.role !== 'slave') return true;
-      if (refusal === undefined) say('warn', REPLICA);
-      else if (isStarted) say('error', refusal);
+      if (refusal === undefined) logOnce('warn', REPLICA);
+      else if (isStarted) logOnce('error', refusal);
       // `start` throws it.
       else problem = refusal;
       return false;
@@ -136,7 +136,7 @@ const createReport = (log: Logger | undefined) => {
       });
       redis.on('close', () => {
         // `status` is 'end' after our own disconnect.
-        if (problem === undefined && redis.status !== 'end') say('warn', UNREACHABLE, { err: lastError });
+        if (problem === undefined && redis.status !== 'end') logOnce('warn', UNREACHABLE, { err: lastError });
       });
     },
   };
@@ -155,7 +155,7 @@ const firstAttempt = (redis: Redis): Promise<void> =>
 
 /** Rejects when no primary answers, and leaves a server that is no longer one. For readiness checks. */
 export const assertPrimary = async (redis: Redis): Promise<void> => {
-  // While a connection is being made, INFO is answered although nothing else is.
+  // While a connection is being made, only INFO is answered.
   if (redis.status !== 'ready') throw new Error('not connected');
   if (/^role:slave\b/m.test(await redis.info('replication'))) {
     redis.disconnect(true);

@@ -14,7 +14,7 @@ const REQUEST_TIMEOUT_MS = 30 * SECOND_MS;
 /** Each failure in a row adds this to the delay before the next try: a sandbox that restarts is followed soon. */
 const RETRY_MS = 200;
 const LONGEST_RETRY_MS = 10 * SECOND_MS;
-/** How long a start waits for a sandbox that is starting, too. */
+/** How long a start waits for a sandbox that is still starting. */
 const FIRST_ANSWER_MS = 5 * SECOND_MS;
 /** Takes about {@link FIRST_ANSWER_MS}. */
 const FAILURES_BEFORE_WARNING = 7;

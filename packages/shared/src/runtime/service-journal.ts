@@ -9,7 +9,7 @@ import type { ServiceRuntime } from './service-runtime.ts';
 const SILENT = 'the journal does not answer; what needs it is refused until it does';
 
 /**
- * The journal `name` of a service. In production a folder of all journals that is named must be there: it is a volume that all
+ * The journal `name` of a service. In production a configured parent folder must already exist: it is a volume that all
  * replicas share. Rejects, with everything of the runtime closed again, when the journal cannot be opened.
  */
 export const openServiceJournal = async <Schema extends z.ZodType>(

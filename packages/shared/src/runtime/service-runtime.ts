@@ -84,7 +84,7 @@ export interface Overrides {
   closeGraceMs?: number | undefined;
   /** How long a command waits for a database that cannot be reached, in milliseconds. */
   databaseWaitMs?: number | undefined;
-  /** How often the log tells of an index or an upgrade that takes long, in milliseconds. */
+  /** How often the log reports an index or an upgrade that takes long, in milliseconds. */
   indexNoticeMs?: number | undefined;
   /** For the command `upgrade`: prepare the database, serve nothing. */
   upgradeOnly?: boolean | undefined;
@@ -436,7 +436,10 @@ const sealJob = (audit: AuditLog): Job => ({
   run: () => audit.sealIfNeeded(),
 });
 
-/** Makes the event that erases an account destroy its key in the same transaction: that of the first step, if there are several. */
+/**
+ * Makes the event that erases an account destroy its key in the same transaction: that of the first step, if there are
+ * several.
+ */
 const withKeyErasure = (consumer: EventConsumer, audit: AuditLog): EventConsumer => {
   const { erases } = consumer.event;
   if (erases === undefined) return consumer;

@@ -20,7 +20,7 @@ import { readOutbox, readQueues } from './operations.ts';
 const EXIT_FAILED = 1;
 const CONNECT_TIMEOUT_MS = 5_000;
 const WAIT_MAX_MS = 5 * MINUTE_MS;
-/** A consumer may hold an event that no queue counts: it is in a queue again, or handled, well before the last of these. */
+/** A consumer may hold an event that no queue counts. It is handled or back in a queue well before the last of these rounds. */
 const QUIET_ROUNDS = 5;
 
 const log = pino({ level: 'silent' });

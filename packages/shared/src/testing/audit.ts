@@ -1,4 +1,4 @@
-/** For tests of what operators do: which audit entries an action has stored, and what was written in their transactions. */
+/** For tests of operators' actions: the audit entries that an action has stored, and the collections written with them. */
 import type { Connection } from 'mongoose';
 import { createAuditLog } from '../audit/log.ts';
 import type { AuditEntry } from '../audit/reader.ts';
@@ -26,7 +26,7 @@ const collectionsOf = ({ name, collection, command }: SentCommand): string[] =>
     ? (command.nsInfo as Document[]).map(({ ns }) => String(ns).replace(/^[^.]*\./, ''))
     : [collection];
 
-/** `connection`: to the database of a service of this process that runs with `monitored`. */
+/** `connection`: a connection to the database of a service of this process that runs with `monitored`. */
 export const createAuditObserver = (connection: Connection, service: string) => {
   const watch = watchCommands(connection.name);
   const log = createLog({ service: 'test', level: 'silent' });

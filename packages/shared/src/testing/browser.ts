@@ -6,7 +6,7 @@
 export interface BrowserPage {
   status: number;
   headers: Headers;
-  /** With a space for each no-break space: people read both alike. */
+  /** Each no-break space is replaced by a space: people read both the same way. */
   html: string;
   /** The absolute target of a redirect. */
   location: URL | undefined;

@@ -1,4 +1,4 @@
-/** Pages in a real Chromium: looked at by axe-core, at the widths of a phone and of a desktop. */
+/** Opens pages in a real Chromium. axe-core checks them at the widths of a phone and of a desktop. */
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { type Browser, chromium, type Page } from 'playwright-core';
@@ -13,7 +13,7 @@ export const launchChromium = (): Promise<Browser> => {
       'there is no Chromium: install it, set TEST_CHROMIUM, or run as root where apt-get is available',
     );
   }
-  // Chromium refuses its sandbox to root. Only pages of this product are opened.
+  // Chromium refuses to run its sandbox as root. Only pages of this product are opened.
   return chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-dev-shm-usage'] });
 };
 

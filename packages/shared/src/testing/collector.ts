@@ -1,4 +1,4 @@
-/** A collector of OpenTelemetry for tests: it takes OTLP over HTTP in JSON, and keeps what arrives. */
+/** A collector of OpenTelemetry for tests: it accepts OTLP over HTTP in JSON, and stores it. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 

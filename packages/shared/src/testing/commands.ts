@@ -23,13 +23,13 @@ export interface CommandWatch {
   during(work: () => Promise<unknown>): Promise<SentCommand[]>;
   /**
    * Faults in the plans, as texts with command and plan: a collection scan, an in-memory sort, an index that reads a large
-   * part of the collection, an index hint. Throws when a collection has fewer than `FILLED` documents, or when the
-   * database returns no plan: the check would prove nothing. With `shards` also commands that a cluster would refuse, or that
-   * ask each of its shards without being listed.
+   * part of the collection, an index hint. Throws when a collection has fewer than `FILLED` documents, or when the database
+   * returns no plan: the check would prove nothing. With `shards`, it also finds commands that a cluster would refuse, or
+   * that ask each of its shards without being listed.
    */
   faults(commands: readonly SentCommand[]): Promise<string[]>;
-  /** What `shards` lists and no command of `faults` has needed. */
-  unmetScatters(): string[];
+  /** Scatters that `shards` lists but that no command passed to `faults` needed. */
+  unusedScatters(): string[];
 }
 
 interface WatchOptions extends PlanOptions {
@@ -92,7 +92,7 @@ export const watchCommands = (database: string, { shards, ...options }: WatchOpt
       ...(shards === undefined ? [] : shardCheck.faults(commands)),
       ...(await planFaults(commands)),
     ],
-    unmetScatters: shardCheck.unmet,
+    unusedScatters: shardCheck.unused,
   };
 };
 

@@ -45,7 +45,7 @@ const QUIET_TICKS = 3;
 const NEVER = new Promise<never>(() => undefined);
 
 /** Request ids of commands that are not sent. */
-const held = new Set<number>();
+const heldBack = new Set<number>();
 interface Writer {
   writeCommand(message: { requestId: number }, options: unknown): Promise<void>;
 }
@@ -56,7 +56,7 @@ const driver = createRequire(createRequire(import.meta.url).resolve('mongoose'))
 const { writeCommand } = driver.Connection.prototype;
 if (typeof writeCommand !== 'function') throw new Error('the driver sends its commands in another way');
 driver.Connection.prototype.writeCommand = function (message, options) {
-  return held.has(message.requestId) ? NEVER : writeCommand.call(this, message, options);
+  return heldBack.has(message.requestId) ? NEVER : writeCommand.call(this, message, options);
 };
 
 /** The outbox relay and the lease of the database sessions work independently of the request. */
@@ -83,7 +83,7 @@ const holdCommands = (connections: readonly Connection[], nth: number) => {
       const collection = command[commandName];
       if (left === 0) holdFrom(typeof collection === 'string' ? `${commandName} ${collection}` : commandName);
     }
-    if (left <= 0) held.add(requestId);
+    if (left <= 0) heldBack.add(requestId);
   };
   const ended = ({ requestId }: { requestId: number }): void => {
     pending.delete(requestId);

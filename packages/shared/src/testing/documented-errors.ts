@@ -1,4 +1,4 @@
-/** Every error that a service test gets is one that the service documents for its operation. */
+/** Checks that every error that a service test gets is documented by the service for its operation. */
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { ERROR_CODES } from '../http/openapi.ts';
 
@@ -38,7 +38,7 @@ const read = async (baseUrl: string): Promise<ServiceErrors> => {
   return { document: (await response.json()) as ServiceDocument, validators: new Map() };
 };
 
-/** What the body has besides, or instead of, what a client decodes by the schema. */
+/** The differences between the body and what a client decodes from it by the schema. */
 const differences = (
   { document, validators }: ServiceErrors,
   name: string,
@@ -52,7 +52,7 @@ const differences = (
   return (validate.errors ?? []).map(({ instancePath, message }) => `${instancePath} ${message}`);
 };
 
-/** Throws for a `code` that the operation does not declare with this status, and for a body that is not as its schema says. */
+/** Throws for a `code` that the operation does not declare with this status, and for a body that does not match its schema. */
 export const assertErrorIsDocumented = async (
   baseUrl: string,
   { method, path, status, body }: ErrorAnswer,

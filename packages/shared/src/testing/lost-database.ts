@@ -102,12 +102,12 @@ export const startLosingInstances = async (
       const waiting = [...cases.entries()];
       const losses = await Promise.all(
         open.map(async (one) => {
-          const found = [];
+          const results = [];
           for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
             const [index, each] = next;
-            found.push(await lose(one, index + 1, side, (send) => request(send, each), each));
+            results.push(await lose(one, index + 1, side, (send) => request(send, each), each));
           }
-          return found;
+          return results;
         }),
       );
       return losses.flat().filter((loss) => loss !== undefined);

@@ -14,7 +14,7 @@ type Document = Record<string, unknown>;
 export type Side = 'before' | 'after';
 
 /** An answer in the place of the database. */
-interface FalseAnswer {
+interface FakeAnswer {
   fits: (command: string, collection: string) => boolean;
   /** The document of the response. */
   answer: Document;
@@ -22,7 +22,7 @@ interface FalseAnswer {
   isExecuted?: boolean | undefined;
   /** How many commands get this answer. Default all, until `restore`. */
   times?: number | undefined;
-  /** Whether those count that a process sends in the background, such as `killSessions`. Default false. */
+  /** Whether to answer commands that a process sends in the background, such as `killSessions`. Default false. */
   inBackground?: boolean | undefined;
 }
 
@@ -31,10 +31,10 @@ export interface MongoProxy {
   uri: string;
   /** Cuts at the first command that fits. Resolves with `<command> <collection>` when that has happened. */
   cutAt(fits: (command: string, collection: string) => boolean, side?: Side): Promise<string>;
-  /** Keeps the first command that fits until `restore`. Resolves as `cutAt`. */
+  /** Keeps the first command that fits until `restore`. Resolves like `cutAt`. */
   holdAt(fits: (command: string, collection: string) => boolean): Promise<string>;
-  /** Answers the commands that fit. Returns a function that tells how many were sent, those that got the answer of the database included. */
-  answerAt(given: FalseAnswer): () => number;
+  /** Answers the commands that fit. Returns a function that counts them, including those that the database answered itself. */
+  answerAt(fake: FakeAnswer): () => number;
   /** Accepts connections again, passes on what was held, and neither cuts nor answers any more. */
   restore(): void;
   close(): Promise<void>;
@@ -115,13 +115,13 @@ export const startMongoProxy = async (uri: string): Promise<MongoProxy> => {
   let armed: Cut | undefined;
 
   let release = (): void => undefined;
-  let answering: { given: FalseAnswer; sent: number } | undefined;
+  let answering: { fake: FakeAnswer; sent: number } | undefined;
 
   /** What this command gets instead of the answer of the database. */
-  const falseAnswerTo = (command: Command): FalseAnswer | undefined => {
-    if (answering === undefined || !answering.given.fits(command.name, command.collection)) return undefined;
+  const fakeAnswerTo = (command: Command): FakeAnswer | undefined => {
+    if (answering === undefined || !answering.fake.fits(command.name, command.collection)) return undefined;
     answering.sent += 1;
-    return answering.sent > (answering.given.times ?? Number.POSITIVE_INFINITY) ? undefined : answering.given;
+    return answering.sent > (answering.fake.times ?? Number.POSITIVE_INFINITY) ? undefined : answering.fake;
   };
 
   const report = (cut: Cut, { name, collection }: Command): void =>
@@ -157,11 +157,11 @@ export const startMongoProxy = async (uri: string): Promise<MongoProxy> => {
         const command =
           cut === undefined && answering === undefined
             ? undefined
-            : commandOf(message, answering?.given.inBackground);
-        const given = command === undefined ? undefined : falseAnswerTo(command);
-        if (given !== undefined && command !== undefined) {
-          if (given.isExecuted !== true) return void client.write(replyTo(command.requestId, given.answer));
-          replaced.set(command.requestId, given.answer);
+            : commandOf(message, answering?.fake.inBackground);
+        const fake = command === undefined ? undefined : fakeAnswerTo(command);
+        if (fake !== undefined && command !== undefined) {
+          if (fake.isExecuted !== true) return void client.write(replyTo(command.requestId, fake.answer));
+          replaced.set(command.requestId, fake.answer);
         }
         if (cut !== undefined && command !== undefined && cut.fits(command.name, command.collection)) {
           if (cut.side === 'before') return cutAll(cut, command);
@@ -205,8 +205,8 @@ export const startMongoProxy = async (uri: string): Promise<MongoProxy> => {
       new Promise((done) => {
         armed = { fits, side: 'hold', done };
       }),
-    answerAt: (given) => {
-      const current = { given, sent: 0 };
+    answerAt: (fake) => {
+      const current = { fake, sent: 0 };
       answering = current;
       return () => current.sent;
     },

@@ -8,7 +8,7 @@ import { testConfig } from './harness.ts';
 
 export interface Running {
   child: ChildProcess;
-  /** The message of the log that says that it is up, with its addresses. */
+  /** The log line announcing that the process is up, with its addresses. */
   ready: { url: string; grpc: string };
   exited: Promise<number | string | null>;
 }
@@ -43,7 +43,7 @@ export const startService = (service: ProcessName, variables: object = {}): Prom
   return startNode(file, { CONFIG: JSON.stringify(config) }, 'ready');
 };
 
-/** A request whose body takes `durationMs`. Resolves with the status of its answer. */
+/** Sends a request whose body takes `durationMs`. Resolves with the status of its answer. */
 export const uploadSlowly = (
   url: string,
   headers: Record<string, string>,
@@ -60,7 +60,7 @@ export const uploadSlowly = (
       clearInterval(dripping);
       sending.end('end');
     }, durationMs);
-    // Where the connection ends first: a timer that is left would keep the process of the tests from its end.
+    // If the connection ends first, the remaining timer would keep the test process alive.
     sending.once('close', () => {
       clearInterval(dripping);
       clearTimeout(ending);

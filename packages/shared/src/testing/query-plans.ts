@@ -79,24 +79,27 @@ export const createFaultFinder = (
       exceptions.some(
         (exception) => server.name.startsWith(exception.server) && fault.startsWith(exception.fault),
       );
-    const found = new Map<string, string>();
+    const faults = new Map<string, string>();
     for (const sent of commands)
       for (const { command, read } of lookupsOf(sent)) {
         const collection = collectionOf(read);
         if (!withRuntime && RUNTIME_COLLECTIONS.includes(collection)) continue;
         const shape = `${sent.name} ${shapeOf(read)}`;
-        if (read.hint !== undefined) found.set(`a named index: ${shape}`, '');
+        if (read.hint !== undefined) faults.set(`a named index: ${shape}`, '');
         if ({ ...SMALL, ...small }[collection] !== undefined) continue;
         if (server.scansWritesById && isWriteById(sent.name, read)) continue;
         await assertFilled(connection, collection, filled);
         const plan = await explain(server.explainsWrites ? command : asRead(sent.name, read), collection);
         for (const kind of kindsOfFault(plan))
-          found.set(`${kind}: ${shape}`, `; ${plan.stages.join(' < ')}, ${plan.examined} documents examined`);
+          faults.set(
+            `${kind}: ${shape}`,
+            `; ${plan.stages.join(' < ')}, ${plan.examined} documents examined`,
+          );
       }
     const hint = server.name.startsWith('SecantusDB')
       ? ' (if MongoDB has no such plan: EXCEPTIONS of the test)'
       : '';
-    return [...found].filter(([fault]) => !isExcepted(fault)).map(([fault, plan]) => fault + plan + hint);
+    return [...faults].filter(([fault]) => !isExcepted(fault)).map(([fault, plan]) => fault + plan + hint);
   };
 };
 

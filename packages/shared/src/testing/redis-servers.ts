@@ -11,9 +11,9 @@ export interface RedisServer {
   /** `redis://127.0.0.1:port` */
   url: string;
   port: number;
-  /** May do everything. */
+  /** A client with every permission. */
   operator: Redis;
-  /** Makes it a replica of nobody who answers. Its connections stay open, and it keeps the data that it has. */
+  /** Makes it a replica of an address where nothing listens. Its connections stay open, and it keeps its data. */
   demote(): Promise<void>;
   promote(): Promise<void>;
   close(): Promise<void>;
@@ -56,7 +56,7 @@ export const startRedisServer = (port: number, ...args: string[]): Promise<Redis
 
 const SLOTS = 16_384;
 
-/** A cluster with a node at each port. `busPorts`: as many again. */
+/** A cluster with a node at each port. `busPorts`: one for each node. */
 export const startRedisCluster = async (
   ports: readonly number[],
   busPorts: readonly number[],

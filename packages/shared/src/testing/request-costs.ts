@@ -24,16 +24,16 @@ interface CostlyRequest {
 
 /** A row of the table of a service. */
 export interface RouteCost {
-  /** Method and path as in the list of routes, then a query, then in brackets which case it is: `GET /posts?page=2 (few)`. */
+  /** Method and path as in the list of routes, then a query, then the case in parentheses: `GET /posts?page=2 (few)`. */
   route: string;
   as: Caller;
-  /** How many a request to a warm process takes at most, or also which ones: `find posts`, sorted. */
+  /** The most commands that a request to a warm process sends, or these commands, sorted: `find posts`. */
   commands: number | readonly string[];
   /** gRPC methods of other services, sorted. */
   calls?: readonly string[];
   /** Status of the answer if it is an error. */
   status?: number;
-  /** Prepares one request; what it does itself is not counted. */
+  /** Prepares one request; its own commands are not counted. */
   request?: () => CostlyRequest | Promise<CostlyRequest>;
 }
 
@@ -48,7 +48,7 @@ interface Run extends Cost {
 }
 
 const RUNS = 3;
-/** A request that always conflicts, with itself, is measured with its repetitions. */
+/** A request that always conflicts with itself is measured with its repetitions. */
 const DISTURBED_RUNS = 5;
 /** How long work that a request does not await may take. */
 const FOLLOW_UP_MS = 5_000;
@@ -85,7 +85,7 @@ const SESSIONS = 32;
 
 /**
  * A process stores each of its database sessions before the first transaction in it. Which request opens one more depends
- * on what else runs at that time, so that all are stored before the first request is measured.
+ * on what else runs at that time, so all are stored before the first request is measured.
  */
 const storeSessions = async (connection: Connection): Promise<void> => {
   const opening = Array.from({ length: SESSIONS }, () => connection.startSession());
@@ -95,8 +95,8 @@ const storeSessions = async (connection: Connection): Promise<void> => {
 };
 
 /**
- * `database`: of a service of this process that runs with `monitored`; `send` sends a request to it at `url`. `shards`: of the
- * service.
+ * `database`: the database of a service of this process that runs with `monitored`. `send` sends a request to the service at
+ * `url`. `shards`: the shards of the service.
  */
 export const openCostMeter = async (
   database: string,
@@ -161,10 +161,7 @@ export const openCostMeter = async (
   };
 
   return {
-    /**
-     * The runs that do not cost what the row says. A first one, which reads what the process keeps, is not among them; of the
-     * others none is chosen.
-     */
+    /** The runs whose cost differs from the row. The first run is not measured, because it fills the caches of the process. */
     faults: async (row: RouteCost): Promise<Cost[]> => {
       await assertParameters(row);
       await runOf(row);
@@ -177,7 +174,7 @@ export const openCostMeter = async (
       if (faults.length > 0) runsOf.delete(row);
       return faults;
     },
-    /** The rows whose requests cost what they say, and went on after they were measured. */
+    /** The rows whose requests had the stated cost at first, but then sent more. */
     late: (): string[] =>
       [...runsOf].flatMap(([row, runs]) => (faultsOf(row, runs).length === 0 ? [] : [row.route])),
     /**

@@ -1,4 +1,4 @@
-/** What the tests of a service use beside it: its database, the events, and the events of other services. */
+/** What service tests need besides the service: its database, its events, and the events of other services. */
 import type { EventDefinition, EventInput } from '@fitness/proto/events/define-event.ts';
 import { cloudEventSchema, eventSource } from '@fitness/proto/events/envelope.ts';
 import { systemClock, systemRandom } from '../kernel/clock.ts';
@@ -14,7 +14,7 @@ import { dropDatabase } from './harness.ts';
 export interface ServiceHarness {
   broker: Broker;
   tap: EventTap;
-  /** To the database of the service. */
+  /** A connection to the database of the service. */
   connection: Connection;
   /** Publishes an event as its producer does; resolves with its id. */
   publish<Definition extends EventDefinition>(
@@ -23,7 +23,7 @@ export interface ServiceHarness {
   ): Promise<string>;
 }
 
-/** Opened before the service, so that `cleanup` closes the service first. `pattern`: of the events that are read. */
+/** Opened before the service, so that `cleanup` closes the service first. `pattern`: topic pattern of the events to read. */
 export const openServiceHarness = async (
   service: ProcessName,
   config: RuntimeConfig,

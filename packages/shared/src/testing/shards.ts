@@ -9,7 +9,7 @@ export interface Sharded {
   key: readonly string[];
   /** Why this is the key. */
   because: string;
-  /** What keeps `_id` unique: a cluster does so only where it is the key. */
+  /** What keeps `_id` unique: a cluster does so only if `_id` is the key. */
   ids?: string;
   /** Commands that ask every shard, such as `find: facets, _id`, under the reason. */
   scatters?: Readonly<Record<string, readonly string[]>>;
@@ -44,10 +44,10 @@ interface Access {
 export const SINGLE = ['insert', 'updateOne', 'deleteOne', 'findAndModify'];
 
 export interface ShardCheck {
-  /** What a cluster would refuse, and commands that ask every shard without being listed. */
+  /** Commands that a cluster would refuse, or that ask every shard without being listed. */
   faults(commands: readonly SentCommand[]): string[];
   /** Listed commands that were not among those of `faults`. */
-  unmet(): string[];
+  unused(): string[];
 }
 
 export const createShardCheck = (shards: Shards): ShardCheck => {
@@ -67,7 +67,7 @@ export const createShardCheck = (shards: Shards): ShardCheck => {
   };
   return {
     faults: (commands) => [...new Set(commands.flatMap(accessesOf).flatMap(faultOf))],
-    unmet: () =>
+    unused: () =>
       Object.entries(shards)
         .flatMap(([collection, entry]) => (isSharded(entry) ? scattersOf(collection, entry) : []))
         .filter((scatter) => !met.has(scatter)),
@@ -79,7 +79,7 @@ const scattersOf = (collection: string, { scatters = {} }: Sharded): string[] =>
     .flat()
     .map((name) => `${collection} ${name}`);
 
-/** What must never be, whatever its reason. */
+/** A fault that no listed reason excuses; undefined if there is none. */
 const refusalOf = (
   { operation, filter, isUpsert, changes }: Access,
   { key }: Sharded,

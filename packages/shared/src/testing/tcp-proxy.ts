@@ -17,7 +17,7 @@ export interface TcpProxy {
 
 export const startTcpProxy = async (uri: string): Promise<TcpProxy> => {
   let target = new URL(uri);
-  /** To the other end. */
+  /** The other end of each socket. */
   const ends = new Map<Socket, Socket>();
   let state: 'open' | 'held' | 'cut' = 'open';
   const server = createServer((client) => {

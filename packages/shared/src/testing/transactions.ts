@@ -1,4 +1,4 @@
-/** How many documents each transaction of this process changes, as the database answers. */
+/** Counts the documents that each transaction of this process changes, from the responses of the database. */
 import { STEP_MAX } from '../mongo/steps.ts';
 import { monitoredConnection } from './commands.ts';
 import type { Document } from './lookups.ts';

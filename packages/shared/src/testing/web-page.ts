@@ -3,12 +3,12 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 export interface PageServer {
-  /** `http://localhost:<port>`: another site than 127.0.0.1, and a secure context. */
+  /** `http://localhost:<port>`: a different site from 127.0.0.1, and a secure context. */
   origin: string;
   close(): Promise<void>;
 }
 
-/** Answers every path with an empty page, but for `scripts`: path → its JavaScript. */
+/** Answers every path with an empty page, except those of `scripts`: path → JavaScript. */
 export const startPageServer = async (
   scripts: Readonly<Record<string, string>> = {},
 ): Promise<PageServer> => {

@@ -98,7 +98,7 @@ describe('an entry', () => {
     await session.endSession();
   });
 
-  test('hides personal values by the declarations of the stored fields', async () => {
+  test('an entry encrypts the fields that their schema declares as personal', async () => {
     await record({ before: state('old@example.org'), after: state('new@example.org') });
     const [entry] = await newest();
     expect(entry).toMatchObject({ actorId: 5, action: 'user.update', subjectType: 'user', subjectId: 7 });
@@ -157,16 +157,16 @@ test('twenty operators at once, sealed by three replicas: every entry is in the 
   const report = await check();
   expect(report).toMatchObject({ entries: before + 20, unsealed: 0, difference: undefined });
   const seals = await auditSealsOf(connection).collection('audit_seals').find().toArray();
-  // Where the service could change them.
+  // The service could change seals in its main database.
   expect(await connection.collection('audit_seals').countDocuments()).toBe(0);
   const keys = seals.flatMap(({ leaves }) => (leaves as { key: string }[]).map(({ key }) => key));
   expect([new Set(keys).size, keys.length]).toEqual([before + 20, before + 20]);
 });
 
-describe('the rounds of a service seal', () => {
+describe('the sealing rounds of a service', () => {
   const unsealed = () => entries().countDocuments({ seal: null });
 
-  test('its own entries at once, and nothing while none can be waiting', async () => {
+  test('a service seals its own entries at once, and queries nothing while none can be waiting', async () => {
     const service = open({ sealAllMs: HOUR_MS });
     await record();
     await service.sealIfNeeded();
@@ -176,14 +176,14 @@ describe('the rounds of a service seal', () => {
     expect([await unsealed(), (await check()).difference]).toEqual([0, undefined]);
   });
 
-  test('the entries of commands and of processes that died, after a while', async () => {
+  test('a service seals the entries of commands and of dead processes after a while', async () => {
     const service = open({ sealAllMs: 0 });
     await record();
     await service.sealIfNeeded();
     expect([await unsealed(), (await check()).difference]).toEqual([0, undefined]);
   });
 
-  test('everything beside more changed entries than a batch', async () => {
+  test('a service seals all intact entries, even if more entries were changed than fit in a batch', async () => {
     await open().seal();
     for (let n = 0; n < 8; n += 1) await record();
     const waiting = await entries().find({ seal: null }).sort({ _id: 1 }).toArray();
@@ -197,14 +197,14 @@ describe('the rounds of a service seal', () => {
   });
 });
 
-test('its numbers are counted apart from the ids of the service', async () => {
+test('the audit log has its own sequence of numbers, apart from the ids of the service', async () => {
   await record();
   const counters = async (name: string) => connection.collection(name).find().toArray();
   expect(await counters('sequences')).toEqual([]);
   expect(await counters('audit_sequences')).toMatchObject([{ value: expect.any(Number) }]);
 });
 
-describe('the check names the first entry', () => {
+describe('the check of an audit log', () => {
   const sealed = async (): Promise<AuditEntryDocument> => {
     await record({ after: state('a@example.org') });
     await open().seal();
@@ -283,7 +283,7 @@ describe('an erasure', () => {
   const eraseAccount = (userId: number): Promise<void> =>
     inTransaction(connection, (session) => open().eraseAccount(session, userId));
 
-  test('destroys what the entries say about the person, and the chain stays whole', async () => {
+  test('an erasure makes the personal values of the entries unreadable, and the chain stays intact', async () => {
     const person = { personId: 70, values: { email: 'gone@example.org', 'license.number': 4 } };
     await record({ before: { ...person, personId: 71 }, after: person });
     await open().seal();
@@ -304,7 +304,7 @@ describe('an erasure', () => {
     });
   });
 
-  test('races with operators: what is recorded meanwhile cannot be read', async () => {
+  test('a personal value that is recorded during an erasure cannot be read', async () => {
     for (let person = 1_000; person < 1_010; person += 1) {
       const after = { personId: person, values: { email: 'race@example.org' } };
       await Promise.all([record({ after }), eraseAccount(person), record({ after })]);
@@ -349,7 +349,7 @@ describe('a list', () => {
     expect(await audit.count({ actorId: actor, from })).toBe(2);
   });
 
-  test('returns fewer entries than asked for when they are large', async () => {
+  test('a list of large entries has fewer of them than requested', async () => {
     const values = { content: 'x'.repeat(300_000) };
     for (let n = 0; n < 3; n += 1) await record({ actorId: 556, after: { personId: null, values } });
     const page = await open().list({ actorId: 556 }, { beforeId: undefined, limit: 10 });
@@ -370,7 +370,7 @@ describe('npm run audit:log', () => {
       });
     });
 
-  test('exits 0 for an intact chain, with its head, and 1 with the name of what was changed', async () => {
+  test('audit:log exits 0 with the head of an intact chain, and 1 with the name of a changed entry', async () => {
     await record();
     await open().seal();
     const { head } = await check();
@@ -416,7 +416,7 @@ describe('npm run audit:log', () => {
     }
   });
 
-  test('exits 2 when MONGODB_DATABASE is the database of another service', async () => {
+  test('audit:log exits 2 if MONGODB_DATABASE is the database of another service', async () => {
     change = { MONGODB_DATABASE: 'fitness_gyms' };
     const refused = await run('wallet');
     change = {};
@@ -426,7 +426,7 @@ describe('npm run audit:log', () => {
     });
   });
 
-  test('wrong arguments print the usage', async () => {
+  test('audit:log prints its usage for wrong arguments', async () => {
     for (const argument of ['nobody', 'wallet=x'])
       expect(await run(argument)).toMatchObject({ code: 64, err: expect.stringContaining('usage') });
   });

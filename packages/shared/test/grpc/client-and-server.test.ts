@@ -307,7 +307,7 @@ describe('the caller', () => {
 const never = (): Promise<never> => new Promise(() => undefined);
 
 describe('a target that does not answer', () => {
-  test('within the deadline is unavailable; the default deadline is not longer', async () => {
+  test('a target without an answer by the deadline is unavailable, even by the default deadline', async () => {
     const server = await startServer(never);
     const client = connect(server.address, { deadlineMs: 100 });
     const startedAt = performance.now();
@@ -317,7 +317,7 @@ describe('a target that does not answer', () => {
     expect(performance.now() - startedAt).toBeLessThan(5_000);
   });
 
-  test('because it is down is unavailable at once', async () => {
+  test('a target that is down is unavailable at once', async () => {
     const client = connect('127.0.0.1:1', { deadlineMs: 10_000 });
     const startedAt = performance.now();
     expect(await ask(client)).toMatchObject({ kind: 'unavailable' });
@@ -371,7 +371,7 @@ describe('the breaker', () => {
     expect(state.calls).toBe(10);
   });
 
-  test('opens after ten failures, sends no calls while open, and closes after the recovery', async () => {
+  test('the breaker opens after ten failures, sends no calls while open, and closes after the recovery', async () => {
     const { state, client } = await fickle();
     for (let i = 0; i < 10; i += 1) await ask(client);
     expect(await metrics.text()).toContain('circuit_breaker_open{target="identity",service="caller"} 1');
@@ -390,7 +390,7 @@ describe('the breaker', () => {
     expect(LONGEST_RECONNECT_MS).toBeLessThanOrEqual(2_000);
   });
 
-  test('never opens on refusals', async () => {
+  test('the breaker never opens on refusals', async () => {
     const { state, client } = await fickle();
     state.refusing = true;
     for (let i = 0; i < 50; i += 1) expect(await ask(client)).toMatchObject({ kind: 'not_found' });

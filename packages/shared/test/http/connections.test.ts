@@ -23,14 +23,14 @@ let metrics: Metrics;
 let started = 0;
 let streams: Readable[] = [];
 let release = (): void => undefined;
-let held: Promise<void>;
+let gateOpened: Promise<void>;
 
 beforeEach(() => {
   logged = [];
   started = 0;
   streams = [];
   const gate = Promise.withResolvers<void>();
-  held = gate.promise;
+  gateOpened = gate.promise;
   release = gate.resolve;
 });
 
@@ -63,7 +63,7 @@ const routes = [
     path: '/held',
     handle: async () => {
       started += 1;
-      await held;
+      await gateOpened;
       return ok({});
     },
   }),
@@ -455,7 +455,7 @@ describe('an invalid request gets the usual error body', () => {
   });
 });
 
-test('a request whose client leaves before the response begins is counted as one 499', async () => {
+test('a request whose client leaves before the response begins adds one 499 to the metrics', async () => {
   const server = await listen();
   const { socket } = await talk(server, await signed('GET /api/v1/held'));
   await until(() => started === 1);

@@ -226,7 +226,7 @@ const routes: Route[] = [
   defineRoute({
     method: 'POST',
     path: '/things/fields',
-    summary: 'Fields that need permissions of their own',
+    summary: 'Fields that need separate permissions',
     tag: 'things',
     access: 'user',
     permissions: ['posts.view', 'posts.view_all'],
@@ -238,7 +238,7 @@ const routes: Route[] = [
 ];
 
 let app: FastifyInstance;
-const taken = new Map<string, number>();
+const pointsUsed = new Map<string, number>();
 
 beforeAll(async () => {
   app = await createServer({
@@ -247,8 +247,8 @@ beforeAll(async () => {
     signer: testSigner('wallet'),
     limiter: {
       consume: async (limit, key) => {
-        const used = (taken.get(key) ?? 0) + 1;
-        taken.set(key, used);
+        const used = (pointsUsed.get(key) ?? 0) + 1;
+        pointsUsed.set(key, used);
         return {
           allowed: used <= limit.points,
           limit: limit.points,
@@ -345,7 +345,7 @@ describe('the order of the checks', () => {
   });
 });
 
-describe('before the body is read', () => {
+describe('access before the body is read', () => {
   const statusFor = async (path: string, caller: Caller): Promise<number> => {
     const { statusCode } = await send('POST', path, { caller, headers: json, payload: '{broken' });
     return statusCode;
@@ -411,7 +411,7 @@ describe('the check of the headers alone', () => {
   });
 
   test('the header check consumes the limit of the route, and the request itself does not', async () => {
-    taken.clear();
+    pointsUsed.clear();
     const caller: Caller = { ...member, permissions: new Set(['roles.manage']) };
     const counted = { [LIMIT_COUNTED_HEADER]: '1' };
     const statuses = [];
@@ -420,7 +420,7 @@ describe('the check of the headers alone', () => {
       statuses.push((await send('DELETE', '/things/5', { caller, headers: counted })).statusCode);
     }
     expect(statuses).toEqual([204, 204, 204, 204, 429, 204]);
-    taken.clear();
+    pointsUsed.clear();
   });
 
   test('the header check is 404 for a path without a route, and is not in the API document', async () => {
@@ -430,7 +430,7 @@ describe('the check of the headers alone', () => {
   });
 });
 
-describe('a field with a permission of its own', () => {
+describe('a field with a separate permission', () => {
   const post = async (caller: Caller, payload: unknown) => {
     const headers = { [CALLER_HEADER]: gatewayContext('wallet', caller), 'content-type': 'application/json' };
     const url = '/api/v1/things/fields';
@@ -472,7 +472,7 @@ describe('a field with a permission of its own', () => {
 
 describe('the challenge of a 403', () => {
   const challengeOf = async (method: 'POST' | 'DELETE', path: string, caller: Caller): Promise<unknown> => {
-    taken.clear();
+    pointsUsed.clear();
     const { statusCode, headers } = await send(method, path, { caller });
     expect(statusCode).toBe(403);
     return headers['www-authenticate'];
@@ -533,7 +533,7 @@ describe('a permission that is withheld until its user has a second factor', () 
     withheld: new Set(withheld),
   });
   const refusalOf = async (method: 'GET' | 'POST' | 'DELETE', path: string, caller: Caller) => {
-    taken.clear();
+    pointsUsed.clear();
     const { statusCode, body } = await send(method, path, { caller });
     expect(statusCode).toBe(403);
     return JSON.parse(body);
@@ -609,7 +609,7 @@ describe('bad input', () => {
     },
   );
 
-  test('two values that are not empty are both used', async () => {
+  test('two non-empty values of a query parameter are both used', async () => {
     const answer = await send('GET', '/things?page=1&page=&page=2');
     expect([answer.statusCode, Object.keys(answer.json().errors ?? {})]).toEqual([422, ['page']]);
   });
@@ -622,25 +622,25 @@ describe('bad input', () => {
     ['UTF-16', json, Buffer.from('{"name":"abc","size":1}', 'utf16le'), 400],
     ['a number that is none', json, '{"name":"abc","size":NaN}', 400],
     ['JSON with something behind it', json, '{"name":"abc","size":1}}', 400],
-    ['nothing but blanks', json, '   ', 400],
-    ['33 lists in each other', json, `${'['.repeat(33)}${']'.repeat(33)}`, 400],
-    ['32 lists in each other', json, `${'['.repeat(32)}${']'.repeat(32)}`, 422],
-    ['lists without an end', json, '['.repeat(60_000), 400],
+    ['only white space', json, '   ', 400],
+    ['33 nested lists', json, `${'['.repeat(33)}${']'.repeat(33)}`, 400],
+    ['32 nested lists with the wrong type', json, `${'['.repeat(32)}${']'.repeat(32)}`, 422],
+    ['lists that are never closed', json, '['.repeat(60_000), 400],
     ['a compressed body', { ...json, 'content-encoding': 'gzip' }, gzipSync('{"name":"abc","size":1}'), 415],
-    ['a coding on top of none', { ...json, 'content-encoding': 'identity, br' }, '{}', 415],
-    ['an encryption', { ...json, 'content-encoding': 'aes128gcm' }, '{"name":"abc","size":1}', 415],
-    ['a number that no double holds', json, '{"name":"abc","size":9007199254740993}', 422],
-    ['an endless number', json, '{"name":"abc","size":1e999}', 422],
+    ['a content coding after identity', { ...json, 'content-encoding': 'identity, br' }, '{}', 415],
+    ['an encrypted body', { ...json, 'content-encoding': 'aes128gcm' }, '{"name":"abc","size":1}', 415],
+    ['a number that a double cannot represent', json, '{"name":"abc","size":9007199254740993}', 422],
+    ['an infinite number', json, '{"name":"abc","size":1e999}', 422],
     ['text that pretends to be an object', json, '{"name":{"length":3},"size":1}', 422],
-    ['JSON under a name that only begins like it', { 'content-type': 'application/jsonx' }, '{}', 415],
-    ['a media type that is none', { 'content-type': ';' }, '{}', 415],
+    ['a media type that only begins like JSON', { 'content-type': 'application/jsonx' }, '{}', 415],
+    ['an invalid media type', { 'content-type': ';' }, '{}', 415],
     ['another media type', { 'content-type': 'text/plain' }, 'hello', 415],
     ['a form', { 'content-type': 'application/x-www-form-urlencoded' }, 'a=1', 415],
     ['more than 64 KiB', json, JSON.stringify({ name: 'x'.repeat(65_536) }), 413],
     ['a list', json, '[]', 422],
     ['a number', json, '7', 422],
     ['null', json, 'null', 422],
-  ])('%s', async (_name, headers, payload, status) => {
+  ])('a body is refused: %s', async (_name, headers, payload, status) => {
     const before = bodiesRead;
     const answer = await send('POST', '/things', { caller: member, headers, payload });
     expect(answer.statusCode).toBe(status);
@@ -667,7 +667,7 @@ describe('bad input', () => {
     expect(chunked.statusCode).toBe(status);
   });
 
-  test('a 415 for a coding names the one that is accepted', async () => {
+  test('a 415 for a content coding names the one that is accepted', async () => {
     const headers = { ...json, 'content-encoding': 'gzip' };
     const answer = await send('POST', '/things', { caller: member, headers, payload: gzipSync('{}') });
     expect([answer.headers['accept-encoding'], answer.json()]).toEqual([
@@ -704,7 +704,7 @@ describe('bad input', () => {
     expect((await send('GET', `/things/${id}`)).statusCode).toBe(404);
   });
 
-  test('another method is 405 with `Allow`', async () => {
+  test('another method of a known path is 405 with `Allow`', async () => {
     const answer = await send('PUT', '/things/1');
     expect([answer.statusCode, answer.headers.allow]).toEqual([405, 'GET, DELETE']);
   });
@@ -773,7 +773,7 @@ describe('a read', () => {
     expect((await read('/kinds', GUEST, { 'if-none-match': '"x"' })).statusCode).toBe(200);
   });
 
-  describe('of more than 1 KiB', () => {
+  describe('a response of more than 1 KiB', () => {
     const coded = (coding: string, more: Record<string, string> = {}) =>
       read('/long', GUEST, { 'accept-encoding': coding, ...more });
     const text = JSON.stringify({ text: LONG_TEXT });
@@ -845,12 +845,12 @@ describe('a read', () => {
     expect([headers['cache-control'], headers.etag]).toEqual(['no-store', undefined]);
   });
 
-  test('a callback, which may redirect, has an effect and is not kept', async () => {
+  test('a callback, which may redirect and has an effect, is not cached', async () => {
     const { statusCode, headers } = await read('/callback', GUEST);
     expect([statusCode, headers['cache-control'], headers.etag]).toEqual([200, 'no-store', undefined]);
   });
 
-  test('its 304 and its ETag are documented', async () => {
+  test('the 304 and the ETag of a read are documented', async () => {
     const { paths } = app.swagger() as unknown as {
       paths: Record<string, { get: { responses: Record<string, { headers?: object; content?: object }> } }>;
     };
@@ -952,7 +952,7 @@ describe('answers', () => {
     });
   });
 
-  test('the document tells the longest body of each route', async () => {
+  test('the API document states the maximum body size of each route', async () => {
     const { paths } = (await app.inject('/internal/openapi.json')).json();
     const messages = ['auth/things', 'things', 'things/long'].map(
       (path) => paths[`/api/v1/${path}`].post.responses[413].description,
@@ -960,7 +960,7 @@ describe('answers', () => {
     expect(messages).toEqual([16, 64, 128].map((size) => `The JSON body is longer than ${size} KiB.`));
   });
 
-  test('the document is OpenAPI 3.1 from the schemas that validate', async () => {
+  test('the API document is OpenAPI 3.1, made from the schemas that validate requests', async () => {
     const document = (await app.inject('/internal/openapi.json')).json();
     expect(document.openapi).toBe('3.1.0');
     expect(Object.keys(document.paths)).toEqual([

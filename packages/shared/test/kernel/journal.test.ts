@@ -80,7 +80,7 @@ test('a missing folder is refused, unless it may be created', async () => {
   expect(await readdir(missing)).toEqual(['things']);
 });
 
-test('what a replica has withdrawn and another one has committed is done', async () => {
+test('an entry that one replica withdraws and another one commits is done', async () => {
   const entry = await (await open()).begin(7, { id: 7, at: AT });
   for await (const seen of (await open()).entries('begun')) await seen.withdraw();
   await entry.markDone();
@@ -130,7 +130,7 @@ const hangingJournal = async () => {
   return { journal, silences, answer, opened: () => opened };
 };
 
-test('a volume that hangs gets one write, and those after its limit are refused at once until it answers', async () => {
+test('a volume that hangs gets one write; later ones are refused at once until it answers', async () => {
   const { journal, silences, answer, opened } = await hangingJournal();
   const begin = () => journal.begin(7, { id: 7, at: AT });
   const refused = { kind: 'unavailable' };
@@ -150,11 +150,11 @@ test('a volume that hangs gets one write, and those after its limit are refused 
       () => false,
     ),
   );
-  // The first one was written after all; what waited behind it was not.
+  // The first entry was written after all; those that waited behind it were not.
   expect(await contents(journal, 'begun')).toHaveLength(opened());
 });
 
-test('entries whose reading hangs leave the threads of the process to others', async () => {
+test('entries whose reading hangs leave threads of the process free for other work', async () => {
   const journal = await open();
   // Opening a pipe for reading takes a thread until another process opens it for writing.
   const pipes = [1, 2, 3, 4, 5].map((id) => join(directory, `${id}-pipe.begun.json`));

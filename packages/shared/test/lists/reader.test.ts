@@ -57,7 +57,7 @@ const readerOf = (target: Collection): Lists => {
   const grams = watched(connection.collection(`${target.collectionName}_texts`));
   return createLists(rows, { grams, texts: ['title'] });
 };
-/** Writes rows, with their grams apart. */
+/** Inserts rows, and their grams in the separate collection. */
 const insertRows = async (
   target: Collection,
   documents: readonly { _id: number; grams: string[] }[],
@@ -316,7 +316,7 @@ describe('a text', () => {
     expect(second).toBeLessThan(2 * 50);
   });
 
-  test('a text is result although the sample misleads: all its rows have it, and few others', async () => {
+  test('a text is found although the sample misleads: all rows of the sample have it, and few others', async () => {
     const ids = Array.from({ length: 128 }, (_, index) => 1 + Math.floor(((index + 0.5) * NEWEST) / 128));
     const chosen = rows.filter(({ _id }) => ids.includes(_id)).map(({ _id }) => _id);
     const title = 'zebra';
@@ -384,7 +384,7 @@ describe('a document with too many grams', () => {
     },
   );
 
-  test('costs a search of a rare gram the documents with too many grams, and is counted with the others', async () => {
+  test('a search for a rare gram also reads and counts the documents with too many grams', async () => {
     let result: Listed | undefined;
     const read = await documentsRead(async () => {
       result = await search('\u4e10\u4e11', { order: 'DESC' });

@@ -85,7 +85,7 @@ describe('delivery', () => {
     expect(await inbox.countDocuments({ consumer: 'atomic', eventId })).toBe(1);
   });
 
-  test('work in steps is recorded with the last of them: a failure in between keeps what is done, and a redelivery continues', async () => {
+  test('work in steps is recorded with the last step, and a redelivery continues after a failed step', async () => {
     const inbox = registerEventModels(connection).inbox;
     const recorded: number[] = [];
     let failures = 0;
@@ -293,7 +293,7 @@ describe('failure', () => {
     expect(outcomes).toEqual(['retried', 'retried', 'done']);
   });
 
-  test('tries while the database is unavailable do not count', async () => {
+  test('attempts while the database is unavailable are not counted', async () => {
     let tries = 0;
     const consumer = orderConsumer('outage', async (event, context) => {
       tries += 1;

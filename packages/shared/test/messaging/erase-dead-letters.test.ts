@@ -81,7 +81,7 @@ afterAll(async () => {
 const deadLettered = async (): Promise<(string | undefined)[]> =>
   (await createDeadLetters(first()).list(SERVICE)).map(({ subject }) => subject).toSorted();
 
-test('two replicas erase twenty accounts at once: all their personal dead letters are deleted, and no others', async () => {
+test('two replicas that erase twenty accounts at once delete their dead letters, and no others', async () => {
   const people = Array.from({ length: 25 }, (_, i) => i + 1);
   for (const id of people) {
     const photo = { user_id: id, filename: `me-${id}.jpg` };

@@ -63,7 +63,7 @@ const envelope = (change: Record<string, unknown> = {}): string =>
 /** More than the prefetch: messages that are never acked would block the queue. */
 const COPIES = PREFETCH + 1;
 
-describe('a message that is not an event is dead-lettered, and later events are handled', () => {
+describe('a message that is not an event', () => {
   const deep = (count: number): string => `${'['.repeat(count)}${']'.repeat(count)}`;
 
   test.each<[string, string | Buffer, Record<string, unknown>?]>([
@@ -86,7 +86,7 @@ describe('a message that is not an event is dead-lettered, and later events are 
     ],
     ['a count of tries below zero', envelope({ data: null }), { [HEADER.attempts]: -1e15 }],
     ['headers too large to be sent on', 'x', { [HEADER.originalRoutingKey]: 'k'.repeat(65_400) }],
-  ])('%s', async (what, content, headers = {}) => {
+  ])('a message is dead-lettered, and later events are handled: %s', async (what, content, headers = {}) => {
     const service = `odd-${what.replaceAll(' ', '-')}`;
     await consume(service, [recorder(service)]);
     for (let copy = 0; copy < COPIES; copy += 1) {
@@ -153,7 +153,7 @@ test('twenty concurrent deliveries of one event have one effect', async () => {
   expect(outcomes.filter((outcome) => outcome === 'duplicate')).toHaveLength(19);
 });
 
-describe('the connection to the broker breaks', () => {
+describe('a connection to the broker that breaks', () => {
   test.each(['before its effect', 'after its effect and before its ack'])(
     '%s: the event is redelivered and has one effect',
     async (phase) => {
@@ -212,7 +212,7 @@ test('a deleted dead-letter queue is declared again: nothing is lost, and later 
   expect(await createDeadLetters(broker).list('undead')).toHaveLength(COPIES);
 });
 
-describe('a command queue continues after', () => {
+describe('a command queue with invalid messages', () => {
   const valid = { deadline: 60_000, correlationId: 'a command', replyTo: 'amq.rabbitmq.reply-to.nobody' };
   test.each<[string, string, Partial<typeof valid>]>([
     ['a message that is not JSON', '{', {}],
@@ -222,7 +222,7 @@ describe('a command queue continues after', () => {
     ['a reply that is not JSON', '{"number":-1}', {}],
     ['a reply to a queue that does not exist', '{"number":1}', { replyTo: 'q'.repeat(255) }],
     ['a reply to an empty name', '{"number":1}', { replyTo: '' }],
-  ])('%s', async (what, content, change) => {
+  ])('a command queue continues after %s', async (what, content, change) => {
     const schema = z.object({ number: z.int() });
     const command = { name: what.replaceAll(' ', '-'), request: schema, response: schema };
     const queue = commandQueue(broker.namespace, command.name);

@@ -179,7 +179,7 @@ describe('startRelay', () => {
     await relay.close();
   });
 
-  test('what was committed before the relay is closed is published first', async () => {
+  test('events that were committed before the relay closes are published first', async () => {
     const relay = startRelay({ connection, broker, log, pollIntervalMs: 60_000 });
     await place('before');
     await until(async () => (await waiting()) === 0);
@@ -281,11 +281,11 @@ describe('startRelay', () => {
     await relay.close();
   });
 
-  describe('an event is not lost to a service that was never started', () => {
+  describe('an event for a service that was never started', () => {
     const orderReturned = defineEvent({
       type: 'shop.order.returned',
       data: orderCancelled.data,
-      // Both services use one database here, so that their consumers have names of their own.
+      // Both services use one database here, so their consumers have different names.
       consumers: ['accounting/accounting', 'warehouse/warehouse'],
     });
     const received = (service: string) => effectsOf(connection).countDocuments({ consumer: service });
@@ -313,7 +313,7 @@ describe('startRelay', () => {
 
     afterAll(() => publisher.close());
 
-    test('although another consumer is running', async () => {
+    test('an event waits for a new service although another consumer is running', async () => {
       const accounting = await startService('accounting');
       const relay = startRelay({ connection, broker: publisher, log });
       await emitAll(orderReturned, ['early']);
@@ -323,7 +323,7 @@ describe('startRelay', () => {
       await Promise.all([relay, accounting, warehouse].map((opened) => opened.close()));
     });
 
-    test('although the broker has lost its queues with its connections', async () => {
+    test('an event waits for a new service although the broker has lost its queues', async () => {
       for (const service of ['accounting', 'warehouse'])
         await broker.withChannel((channel) =>
           channel.deleteQueue(consumerQueue(broker.namespace, service, service)),
@@ -339,7 +339,7 @@ describe('startRelay', () => {
       await Promise.all([relay, warehouse].map((opened) => opened.close()));
     });
 
-    test('although its queues were deleted while the publisher was connected', async () => {
+    test('an event waits for a new service although its queues were deleted under the publisher', async () => {
       for (const service of ['accounting', 'warehouse'])
         await broker.withChannel((channel) =>
           channel.deleteQueue(consumerQueue(broker.namespace, service, service)),

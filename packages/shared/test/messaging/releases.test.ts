@@ -125,7 +125,7 @@ const untilEffects = async (count: number): Promise<void> => {
   expect(await effects()).toEqual(each(count));
 };
 
-test('events of a type, and for a consumer, that the older one does not know are all handled once', async () => {
+test('events that the older release does not know are all handled once', async () => {
   newService();
   await startOlder();
   await startNewer();
@@ -133,7 +133,7 @@ test('events of a type, and for a consumer, that the older one does not know are
   await untilEffects(EVENTS);
 });
 
-test('rolled forward, back and forward again, nothing is lost or doubled', async () => {
+test('no event is lost or handled twice by a rollout, a rollback and another rollout', async () => {
   newService();
   const older = await startOlder();
   const newer = await startNewer();
@@ -173,7 +173,7 @@ const returnToFormerQueue = (routingKey: string, consumer: string): Promise<stri
     headers: { [HEADER.consumer]: consumer, [HEADER.originalRoutingKey]: orderPlaced.type },
   });
 
-test('what is in the queue of release 1.0 is handled, and once beside its copy in the new queue', async () => {
+test('an event in the queue of release 1.0 is handled once, even with a copy in the new queue', async () => {
   newService();
   const former = await declareFormerQueue();
   const retried = await returnToFormerQueue(former, orderPlaced.type);

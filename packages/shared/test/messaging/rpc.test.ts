@@ -176,7 +176,7 @@ describe('a late command', () => {
   });
 });
 
-describe('a command that was definitely not sent', () => {
+describe('a command that was not sent', () => {
   test('a command is not sent if the queue was never declared', async () => {
     await connectClient({ name: 'nobody', request, response });
     await expect(call('x')).rejects.toMatchObject({ name: 'RpcNotSentError' });

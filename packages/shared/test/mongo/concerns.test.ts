@@ -73,29 +73,29 @@ const MAJORITY = { level: 'majority' };
 const LOCAL = { level: 'local' };
 const WRITE = { w: 'majority', j: true, wtimeout: 10_000 };
 
-describe('what finds work reads only what no failover takes back', () => {
-  test('the relay of the outbox', async () => {
+describe('reads that look for work', () => {
+  test('the relay of the outbox reads only data that no failover can roll back', async () => {
     await eventually(() => readsIn('outbox').length > 1);
     expect(new Set(readsIn('outbox').map((concern) => JSON.stringify(concern)))).toEqual(
       new Set([JSON.stringify(MAJORITY)]),
     );
   });
 
-  test('a job, by find, by a cursor, by a count and by an aggregate', async () => {
+  test('a job reads only data that no failover can roll back, whatever its command', async () => {
     await eventually(() => readsIn('due').length > 0);
     expect(readsIn('due')[0]).toEqual(MAJORITY);
-    const found = await during(async () => {
+    const commands = await during(async () => {
       for await (const _note of notes.find().lean().cursor()) break;
       await notes.countDocuments({ text: 'a' });
       await notes.aggregate([{ $match: { text: 'a' } }]);
       await notes.distinct('text');
     });
-    const concerns = found.filter(({ name }) => name !== 'getMore').map(({ readConcern }) => readConcern);
+    const concerns = commands.filter(({ name }) => name !== 'getMore').map(({ readConcern }) => readConcern);
     expect(concerns.length).toBeGreaterThanOrEqual(4);
     expect(concerns.every((concern) => JSON.stringify(concern) === JSON.stringify(MAJORITY))).toBe(true);
   });
 
-  test('the sealer of the audit log, of its entries and its seals', async () => {
+  test('the sealer of the audit log reads only data that no failover can roll back', async () => {
     const audit = createAuditLog({
       connection,
       service: 'wallet',
@@ -119,7 +119,7 @@ test('a request reads the newest data of the primary', async () => {
   expect(read?.readConcern).toEqual(LOCAL);
 });
 
-test('a transaction reads one snapshot, and its reads have no read concern of their own', async () => {
+test('a transaction reads one snapshot, and its reads set no other read concern', async () => {
   const [first, second] = await during(() =>
     inTransaction(connection, async (session) => {
       await notes.find({ text: 'x' }).session(session).lean();
@@ -150,14 +150,14 @@ test.each([
   ['', 300_000],
   ['&socketTimeoutMS=0', 300_000],
   ['&socketTimeoutMS=60000', 60_000],
-])('an answer is awaited for a limited time, with %p in the address for %i ms', async (option, expected) => {
+])('an answer is awaited for a limited time: with %p in the address, %i ms', async (option, expected) => {
   const uri = `${config.MONGODB_URI}${option}`;
   const limited = await connectMongo({ uri, database: config.MONGODB_DATABASE });
   expect(limited.getClient().options.socketTimeoutMS).toBe(expected);
   await limited.close();
 });
 
-describe('an address with an option that contradicts this is refused at once, in one sentence that names it', () => {
+describe('an address with options', () => {
   const withOption = (option: string): string =>
     `${config.MONGODB_URI.replace('mongodb://', 'mongodb://user:secret@')}&${option}`;
 
@@ -177,7 +177,7 @@ describe('an address with an option that contradicts this is refused at once, in
     'wtimeoutMS=1',
     'wtimeout=0',
     'maxAdaptiveRetries=2',
-  ])('%s', async (option) => {
+  ])('a contradicting option is refused at once, in one sentence that names it: %s', async (option) => {
     const startedAt = performance.now();
     const refused = connectMongo({ uri: withOption(option), database: 'none' });
     const { message, name } = (await refused.catch((error: unknown) => error)) as Error;
@@ -189,7 +189,7 @@ describe('an address with an option that contradicts this is refused at once, in
     expect(performance.now() - startedAt).toBeLessThan(2_000);
   });
 
-  test('what says the same, and what has nothing to do with it, is accepted', async () => {
+  test('options that agree with the settings, and unrelated ones, are accepted', async () => {
     const uri = `${config.MONGODB_URI}&w=majority&journal=true&readPreference=primary&readConcernLevel=local&retryReads=true`;
     await (await connectMongo({ uri, database: config.MONGODB_DATABASE })).close();
   });

@@ -22,10 +22,10 @@ import { orderPlaced } from '../messaging/support.ts';
 /** Outside of a transaction: `find`, `insert` and `updateMany`. In one: its insert (`statement`), and `commit`. */
 type Place = 'find' | 'insert' | 'updateMany' | 'statement' | 'commit';
 /** A 503, after which nothing is changed; or one with `outcome_unknown`. */
-type Told = '503' | 'unknown';
+type Outcome = '503' | 'unknown';
 /** How often the command is sent while the error lasts; `many`: again and again until the deadline. */
 type Tries = 1 | 2 | 3 | 'many';
-type Consequence = `${Told} ${Tries}`;
+type Consequence = `${Outcome} ${Tries}`;
 /** Whether the try of a consumer counts towards the dead-letter queue: for a statement, and for the commit. */
 type Counts = 'counts' | 'does not count';
 
@@ -33,12 +33,12 @@ const OVERLOADED = ['SystemOverloadedError'];
 const REJECTED = ['SystemOverloadedError', 'RetryableError'];
 
 /**
- * Codes, names and categories: `src/mongo/base/error_codes.yml` of the server (8.3). Labels: `src/mongo/db/error_labels.cpp` gives
- * an error of the category RetriableError the label TransientTransactionError at a statement, and RetryableWriteError at a commit
- * (and at a retryable write, which the driver does not send here). REJECTED: `client-backpressure.md` of the drivers'
- * specifications, which says that a command with these labels was not executed. Twice at a find: the driver repeats reads
- * of these codes once (`retryable-reads.md`). An insert here is one that the driver does not repeat; of one that it repeats, which is
- * its default, every outcome is unknown (see below).
+ * Codes, names and categories: `src/mongo/base/error_codes.yml` of the server (8.3). Labels: `src/mongo/db/error_labels.cpp`
+ * gives an error of the category RetriableError the label TransientTransactionError at a statement, and RetryableWriteError
+ * at a commit (and at a retryable write, which the driver does not send here). REJECTED: `client-backpressure.md` of the
+ * drivers' specifications, which says that a command with these labels was not executed. Twice at a find: the driver repeats
+ * reads of these codes once (`retryable-reads.md`). The driver does not repeat an insert here. By default it does, and then
+ * every outcome is unknown (see below).
  */
 const TABLE: [
   number,
@@ -236,19 +236,19 @@ const config = testConfig('wallet');
 /** Often enough that the driver finds its primary again before the deadline of a transaction. */
 const HEARTBEAT = 'heartbeatFrequencyMS=500';
 const log = createLog({ service: 'wallet', level: process.env.TEST_LOG_LEVEL ?? 'silent' });
-/** Where a commit is repeated until then. */
-const REPEATED_MS = 2_000;
-/** Where the number of tries does not matter. */
-const JUDGED_MS = 300;
-/** Where the number of tries is the end: a busy machine takes long for each. */
-const PATIENT_MS = 20_000;
+/** Deadline of a commit that is repeated until then. */
+const REPEATED_COMMIT_MS = 2_000;
+/** Deadline of tests in which the number of tries does not matter. */
+const OUTCOME_ONLY_MS = 300;
+/** Deadline of tests that count the tries: on a busy machine each takes long. */
+const MANY_TRIES_MS = 20_000;
 const PLACES = ['find', 'insert', 'updateMany', 'statement', 'commit'] as const;
 
 let proxy: MongoProxy;
 let service: RunningService;
 let connection: Connection;
 let notes: Model<Note>;
-/** Past the proxy. */
+/** A connection that bypasses the proxy. */
 let direct: Connection;
 let lastId = 0;
 
@@ -310,7 +310,7 @@ afterAll(async () => {
 
 afterEach(() => proxy.restore());
 
-const post = (name: Place, id: number, deadlineMs = PATIENT_MS): Promise<Answer> =>
+const post = (name: Place, id: number, deadlineMs = MANY_TRIES_MS): Promise<Answer> =>
   apiClient('wallet', service.url)('POST', `/${name}`, { body: { id, deadlineMs } });
 
 const newId = (): number => {
@@ -357,7 +357,8 @@ const outcomeOf = (answer: Answer): string => {
   return answer.body.code === 'outcome_unknown' ? 'unknown' : '503';
 };
 
-const deadlineFor = (expected: Consequence): number => (expected.endsWith('many') ? REPEATED_MS : PATIENT_MS);
+const deadlineFor = (expected: Consequence): number =>
+  expected.endsWith('many') ? REPEATED_COMMIT_MS : MANY_TRIES_MS;
 
 const triesOf = (sent: number, expected: Consequence): string =>
   expected.endsWith('many') && sent > 1 ? 'many' : String(sent);
@@ -379,27 +380,30 @@ describe.each(TABLE)('%i %s (%s)', (code, name, kind, expected, counts) => {
   test.each([
     ['statement', 0],
     ['commit', 1],
-  ] as const)('a try of a consumer that fails at its %s is judged', async (place, index) => {
-    await untilConnected();
-    proxy.answerAt({ fits: isAt(place), answer: errorOf(code, name, labelsAt(place, kind)) });
-    const error = await insertIn(newId(), JUDGED_MS).catch((thrown: unknown) => thrown);
-    const { headers, outcome } = decideRetry(
-      { namespace: 'n', service: 's', retryDelaysMs: [1, 2], clock: systemClock },
-      {
-        attempts: 0,
-        consumer: undefined,
-        originalRoutingKey: orderPlaced.type,
-        publishedAs: orderPlaced.type,
-        firstFailure: undefined,
-        notBefore: undefined,
-      },
-      { error, consumer: 'orders' },
-    );
-    expect([headers[HEADER.attempts] === 1 ? 'counts' : 'does not count', outcome]).toEqual([
-      counts[index],
-      'retried',
-    ]);
-  });
+  ] as const)(
+    'a failed try of a consumer is counted or not, as in the table: at its %s',
+    async (place, index) => {
+      await untilConnected();
+      proxy.answerAt({ fits: isAt(place), answer: errorOf(code, name, labelsAt(place, kind)) });
+      const error = await insertIn(newId(), OUTCOME_ONLY_MS).catch((thrown: unknown) => thrown);
+      const { headers, outcome } = decideRetry(
+        { namespace: 'n', service: 's', retryDelaysMs: [1, 2], clock: systemClock },
+        {
+          attempts: 0,
+          consumer: undefined,
+          originalRoutingKey: orderPlaced.type,
+          publishedAs: orderPlaced.type,
+          firstFailure: undefined,
+          notBefore: undefined,
+        },
+        { error, consumer: 'orders' },
+      );
+      expect([headers[HEADER.attempts] === 1 ? 'counts' : 'does not count', outcome]).toEqual([
+        counts[index],
+        'retried',
+      ]);
+    },
+  );
 });
 
 describe('a write outside of a transaction', () => {
@@ -452,7 +456,7 @@ test('a commit that found no server was not sent: nothing is stored, and the ans
         .lean()
         .catch(() => undefined);
     },
-    { deadlineMs: REPEATED_MS },
+    { deadlineMs: REPEATED_COMMIT_MS },
   ).catch((thrown: unknown) => thrown);
   proxy.restore();
   expect([isOutcomeUnknown(error), isNotSent(error)]).toEqual([false, true]);
@@ -479,7 +483,7 @@ test('the limit of a transaction counts an hour after the first failure', () => 
   expect([attemptsAfter(59), attemptsAfter(61)]).toEqual([0, 1]);
 });
 
-describe('an error that has ended at the next try', () => {
+describe('an error that does not recur at the next try', () => {
   test.each(TABLE.filter(([, , , { statement }]) => !statement.endsWith(' 1')))(
     'a short error at a statement leaves no trace: %i %s',
     async (code, name, kind) => {
@@ -511,7 +515,7 @@ describe('an error that has ended at the next try', () => {
   );
 });
 
-describe('a write that is applied and not yet known to be durable (64 WriteConcernTimeout): unknown', () => {
+describe('a write that is applied and not yet known to be durable (64 WriteConcernTimeout)', () => {
   const answer = {
     ok: 1,
     n: 1,
@@ -527,7 +531,7 @@ describe('a write that is applied and not yet known to be durable (64 WriteConce
     async (place) => {
       const id = newId();
       proxy.answerAt({ fits: isAt(place), answer, isExecuted: true });
-      expect(outcomeOf(await post(place, id, REPEATED_MS))).toBe('unknown');
+      expect(outcomeOf(await post(place, id, REPEATED_COMMIT_MS))).toBe('unknown');
       expect(await isStored(id)).toBe(true);
     },
   );
@@ -558,6 +562,6 @@ test('a commit that was rejected after a lost one is unknown: the first may be s
       return commits === 0;
     },
   });
-  expect(outcomeOf(await post('commit', id, REPEATED_MS))).toBe('unknown');
+  expect(outcomeOf(await post('commit', id, REPEATED_COMMIT_MS))).toBe('unknown');
   expect(await isStored(id)).toBe(true);
 });

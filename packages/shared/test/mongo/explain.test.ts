@@ -141,7 +141,7 @@ const expectServed = async (collection: string, work: () => Promise<unknown>): P
   expect(await watch.faults(sent)).toEqual([]);
 };
 
-test('the relay, with a full outbox', async () => {
+test('the relay of a full outbox uses indexes', async () => {
   const outbox = createOutbox({ connection, service: 'shop', clock, random: systemRandom });
   let isPublished = false;
   /** Refuses the events that fill the outbox, so that they stay. */
@@ -164,7 +164,7 @@ test('the relay, with a full outbox', async () => {
   });
 });
 
-test('the inbox', async () => {
+test('the inbox uses an index', async () => {
   const event = { id: 'new', type: orderPlaced.type } as Parameters<typeof handleOnce>[2];
   const consumer = { name: 'shop', handle: async () => undefined } as unknown as Parameters<
     typeof handleOnce
@@ -179,7 +179,7 @@ describe('an Idempotency-Key', () => {
   const request = (key: string) => ({ userId: 1, key, fingerprint: {} });
   const reply = created({ data: { id: 1 } });
 
-  test('new, repeated, and reused after a day', async () => {
+  test('a key that is new, repeated, or reused after a day is found by an index', async () => {
     const later = new ManualClock(clock.now());
     await expectServed('idempotency_keys', async () => {
       await idempotency().run(request('a'), asItIs, (complete) =>
@@ -220,7 +220,7 @@ describe('an Idempotency-Key', () => {
   });
 });
 
-test('a rate-limit window that starts, continues, is spent and ends', async () => {
+test('every state of a rate-limit window is found by an index', async () => {
   const { consume } = createRateLimitWindows(connection);
   await expectServed('rate_limits', async () => {
     for (const points of [2, 2, 2, 3]) await consume({ points, windowS: 60 }, 'new');
@@ -244,7 +244,7 @@ describe('the audit log', () => {
     ['a number of a subject', { subjectId: 15 }],
     ['a subject', { subjectType: 'gym', subjectId: 15 }],
     ['everything', { ...period, actorId: 5, action: 'user.update', subjectType: 'gym', subjectId: 15 }],
-  ])('a page, the next one and the count by %s', async (_name, filter) => {
+  ])('the pages and the count by %s use an index', async (_name, filter) => {
     await expectServed('audit_entries', async () => {
       await audit.list(filter, { beforeId: undefined, limit: 30 });
       await audit.list(filter, { beforeId: smallestAuditId(AUDITED_AT) + 10_000_000, limit: 30 });
@@ -252,7 +252,7 @@ describe('the audit log', () => {
     });
   });
 
-  test('an entry of a person, its seal, and their erasure', async () => {
+  test('an entry of a person, its seal, and the erasure of the person use indexes', async () => {
     await expectServed('audit_keys', async () => {
       for (const personId of [5, 2_000_000])
         await inTransaction(connection, (session) =>
@@ -273,10 +273,10 @@ describe('the audit log', () => {
   });
 });
 
-test('a sequence', async () => {
+test('a sequence uses an index', async () => {
   await expectServed('sequences', () => createSequences(connection).take('new', 3));
 });
 
-test('each listed scatter is a command of these', () => {
-  expect(watch.unmetScatters()).toEqual([]);
+test('each listed scatter is used by one of these commands', () => {
+  expect(watch.unusedScatters()).toEqual([]);
 });

@@ -197,7 +197,7 @@ describe('a run that fails', () => {
   });
 });
 
-test('a run that is under way keeps its key when the clock is advanced by more than a day, and repeats are 409', async () => {
+test('a current run keeps its key when the clock is advanced by more than a day, and repeats are 409', async () => {
   const request = { userId: 1, key: key(), fingerprint: 'a' };
   const { open, opened } = signal();
   const started = signal();
@@ -323,7 +323,7 @@ describe('a run that takes longer than its lease', () => {
 });
 
 describe('a transaction of a dead process that holds the row of the key', () => {
-  test('repeats are 409 with Retry-After in bounded time, and one of them takes over when it is ended', async () => {
+  test('repeats of a dead run are 409 until its transaction ends, and then one of them takes over', async () => {
     const request = { userId: 81, key: key(), fingerprint: 'a' };
     const dead = await connection.startSession();
     await idempotency
@@ -527,7 +527,7 @@ describe('the header', () => {
     ['one character', 'a'],
     ['255 characters', 'k'.repeat(255)],
     ['every kind of visible character', '!"#$%&/()=?^~{|}'],
-  ])('%s is a key', async (_name, value) => {
+  ])('%s is an idempotency key', async (_name, value) => {
     const answer = await deposit({ 'idempotency-key': value });
     expect([answer.statusCode, answer.json().data.key]).toEqual([201, value]);
   });
@@ -538,7 +538,7 @@ describe('the header', () => {
     ['a space', 'a b'],
     ['a letter that is not ASCII', 'é'],
     ['a tab', 'a\tb'],
-  ])('%s is no key: 422 under idempotency_key, and no effect', async (_name, value) => {
+  ])('%s is not an idempotency key: the response is 422, and nothing changes', async (_name, value) => {
     const answer = await deposit({ 'idempotency-key': value });
     expect([answer.statusCode, Object.keys(answer.json().errors)]).toEqual([422, ['idempotency_key']]);
     expect(await effects()).toBe(0);

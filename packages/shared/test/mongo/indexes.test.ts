@@ -67,9 +67,9 @@ describe('the indexes of a new release', () => {
     for (const change of [{}, OPEN, { unique: true, ...OPEN }]) {
       const next = await release([[{ name: 1 }, change]]);
       await expect(next.prepare()).rejects.toThrow(/name_1 .* another definition.*another name/);
-      const [, kept] = await next.model.collection.indexes();
-      expect(kept).toMatchObject({ name: 'name_1', unique: true });
-      expect(kept).not.toHaveProperty('partialFilterExpression');
+      const [, stored] = await next.model.collection.indexes();
+      expect(stored).toMatchObject({ name: 'name_1', unique: true });
+      expect(stored).not.toHaveProperty('partialFilterExpression');
     }
   });
 

@@ -1,4 +1,4 @@
-/** Transactions of dead processes, and of those that only seem to be dead. */
+/** Transactions of dead processes, and of processes that only seem dead. */
 
 import { PassThrough } from 'node:stream';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
@@ -79,7 +79,7 @@ const write = (id: string): Promise<unknown> =>
 const value = async (id: string): Promise<unknown> =>
   (await connection.collection('rows').findOne({ _id: id as never }))?.value;
 
-/** Stops the lease without taking its row back, as a killed process does. */
+/** Stops the lease without deleting its row, as a killed process does. */
 const kill = async (owner: string, lease: SessionLease): Promise<void> => {
   const row = await ownerRow(owner);
   await lease.close();

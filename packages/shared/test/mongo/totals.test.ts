@@ -1,4 +1,4 @@
-/** After a crash of the database the number that it keeps of the documents of a collection may be wrong, and stays so. */
+/** After a crash, the document count that the database stores for a collection may stay wrong. Totals must not depend on it. */
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { createLog } from '../../src/kernel/log.ts';
 import { inTransaction } from '../../src/mongo/transaction.ts';
@@ -21,7 +21,7 @@ beforeAll(async () => {
   const log = createLog({ service: 'wallet', level: 'silent' });
   runtime = await createServiceRuntime('wallet', { ...config, MONGODB_URI: proxy.uri }, { log });
   service = await runtime.serve({ routes: [], grpc: [], consumers: [] });
-  // The command of the number that is kept; all other counts are aggregates.
+  // This command reads the stored count; all other counts are aggregates.
   proxy.answerAt({ fits: (command) => command === 'count', answer: { ok: 1, n: WRONG } });
 });
 
@@ -32,7 +32,7 @@ afterAll(async () => {
   await dropDatabase(config);
 });
 
-test('the waiting events that `/ops` shows are counted', async () => {
+test('the number of waiting events in `/ops` does not rely on the stored count', async () => {
   const response = await fetch(`${service.url}/internal/operations`, {
     headers: { 'x-caller-context': gatewayContext('wallet', caller(5, ['operations.manage'])) },
   });
@@ -40,7 +40,7 @@ test('the waiting events that `/ops` shows are counted', async () => {
   expect(outbox.waiting).toBe(0);
 });
 
-test('the total of the audit log is counted', async () => {
+test('the total of the audit log does not rely on the stored count', async () => {
   await inTransaction(runtime.connection, (session) =>
     runtime.audit.record(session, { actorId: 5, action: 'user.update', subject: { type: 'user', id: 7 } }),
   );

@@ -194,7 +194,7 @@ describe('createSequences', () => {
 });
 
 describe('beforeCommit', () => {
-  test('runs last inside the transaction, once per attempt, and an error aborts it', async () => {
+  test('beforeCommit runs last inside the transaction, once per attempt, and an error aborts it', async () => {
     await counters.create({ _id: 'last', value: 0 });
     const steps: string[] = [];
     await inTransaction(connection, async (session) => {
@@ -216,7 +216,7 @@ describe('beforeCommit', () => {
     expect((await counters.findById('last').lean())?.value).toBe(1);
   });
 
-  test('a session that is not from inTransaction is refused', async () => {
+  test('beforeCommit refuses a session that is not from inTransaction', async () => {
     const session = await connection.startSession();
     expect(() => beforeCommit(session, async () => undefined)).toThrow('inTransaction');
     await session.endSession();

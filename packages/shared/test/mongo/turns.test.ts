@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import mongoose from 'mongoose';
 import { type Connection, connectMongo } from '../../src/mongo/connect.ts';
-import { createTurns } from '../../src/mongo/turns.ts';
+import { createDueRowQueue } from '../../src/mongo/turns.ts';
 import { dropDatabase, testServers } from '../../src/testing/harness.ts';
 
 interface Row {
@@ -39,7 +39,7 @@ const add = async (owner: number, dueAt: number | null, kind = 'a'): Promise<num
   await model.create({ _id: nextId, owner, kind, due_at: dueAt === null ? null : new Date(dueAt) });
   return nextId;
 };
-const takes = () => createTurns(model, { due: 'due_at', user: 'owner' }, ({ _id }) => _id);
+const takes = () => createDueRowQueue(model, { due: 'due_at', user: 'owner' }, ({ _id }) => _id);
 
 test('a round takes one row of each user before a second one, those that are due the longest first', async () => {
   const [third, first, second] = [await add(1, 30), await add(1, 10), await add(1, 20)];

@@ -29,7 +29,7 @@ test('each upgrade runs once, in order; new ones run when they are added', async
   expect(ran).toEqual(['one', 'two', 'three']);
 });
 
-test('the log tells of an upgrade that takes long', async () => {
+test('the log reports an upgrade that takes long', async () => {
   const lines: Record<string, unknown>[] = [];
   const destination = { write: (line: string) => void lines.push(JSON.parse(line)) };
   const log = createLog({ service: 'upgrades', level: 'warn', destination });
@@ -73,7 +73,7 @@ describe('an upgrade of fifty products', () => {
   };
   beforeEach(storeOld);
 
-  test('runs once per database', async () => {
+  test('an upgrade runs once per database', async () => {
     await run([pricesAreNumbers(connection)]);
     await expectEachChangedOnce();
     await products(connection).updateOne({ _id: 7 }, { $set: { price: '7' } });
@@ -81,7 +81,7 @@ describe('an upgrade of fifty products', () => {
     expect(await countOf({ price: '7', changes: 1 })).toBe(1);
   });
 
-  test('killed during its run is finished by the next start; no product is changed twice', async () => {
+  test('a killed upgrade is finished by the next start, and changes no product twice', async () => {
     const child = spawn(process.execPath, [CRASH_PROCESS, connection.name], { stdio: 'ignore' });
     expect(await once(child, 'exit')).toEqual([null, 'SIGKILL']);
     expect(await countOf({ changes: 1 })).toBe(20);

@@ -31,13 +31,13 @@ describe.each(['en', 'fa'])('a page in %s', (locale) => {
 });
 
 describe('the content security policy', () => {
-  test('allows no scripts, no frames, and forms to this origin only', () => {
+  test('the policy allows no scripts, no frames, and forms to this origin only', () => {
     expect(plain('en').headers['content-security-policy']).toBe(
       "default-src 'none'; style-src 'self'; font-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
     );
   });
 
-  test('allows files of this origin where a page has a script, and names where its forms lead', () => {
+  test('the policy of a page with a script allows files of this origin, and names its form targets', () => {
     const page = renderPage({
       locale: 'en',
       title: 'T',

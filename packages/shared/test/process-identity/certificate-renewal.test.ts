@@ -124,7 +124,7 @@ test('new connections of both servers use new files within seconds, and no call 
   expect(calls).toBeGreaterThan(5);
 }, 60_000);
 
-test('a client shows its new certificate to whom it connects then', async () => {
+test('a client uses its new certificate for new connections', async () => {
   const shown = new Set<string>();
   const server = createTlsServer({ ...filesOf('wallet'), requestCert: true }, (socket) => {
     shown.add(socket.getPeerX509Certificate()?.serialNumber ?? '');

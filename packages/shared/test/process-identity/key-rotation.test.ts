@@ -125,7 +125,7 @@ const startLoad = () => {
   const work = async (): Promise<void> => {
     while (!stopped) {
       sent += 1;
-      // Guests and users: the contexts of some are used again, those of others are new.
+      // Guests and users: some of their contexts are reused, others are new.
       const as = sent % 3 === 0 ? GUEST : caller(sent % 50);
       const status = await send(processes.gateway.signer.sign('content', as));
       statuses.set(status, (statuses.get(status) ?? 0) + 1);

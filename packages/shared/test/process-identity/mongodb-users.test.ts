@@ -46,7 +46,7 @@ test.each([
     errmsg: 'not authorized on fitness_wallet to execute command { createRole: "appendOnly" }',
   },
 ])(
-  'a server that refuses to create roles ($codeName) ends it with one sentence that names the guide',
+  'the command ends with one sentence that names the guide if roles are refused ($codeName)',
   async (error) => {
     proxy.answerAt({ fits: (command) => command === 'createRole', answer: { ok: 0, ...error } });
     expect(await run([file], { MONGODB_URI: proxy.uri })).toEqual({
@@ -57,7 +57,7 @@ test.each([
   },
 );
 
-test('it prints the roles and users for the API of Atlas without a server', async () => {
+test('the command prints the roles and users for the API of Atlas without a server', async () => {
   const { code, stdout } = await run(['--atlas', file], { LEDGER_SEALS_DATABASE: 'seals_elsewhere' });
   const { roles, users } = JSON.parse(stdout);
   expect(code).toBe(0);
@@ -66,7 +66,7 @@ test('it prints the roles and users for the API of Atlas without a server', asyn
   expect(JSON.stringify(roles)).toContain('seals_elsewhere');
 });
 
-test('unknown options and a missing file are wrong usage', async () => {
+test('the command refuses unknown options and a missing file as wrong usage', async () => {
   expect(await run(['--unknown'])).toMatchObject({ code: 64, stdout: '' });
   expect(await run([], { MONGODB_URI: proxy.uri })).toMatchObject({ code: 64, stdout: '' });
 });

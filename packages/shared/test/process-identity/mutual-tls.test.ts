@@ -219,7 +219,7 @@ describe('a service with TLS_DIRECTORY', () => {
     await dropDatabase(config);
   });
 
-  test('calls and answers by mutual TLS, and by nothing else', async () => {
+  test('a service with TLS_DIRECTORY calls and answers by mutual TLS only', async () => {
     expect((await client.call('GetRates', {})).commission_percent).toBe(10);
     expect(service.url).toMatch(/^https:/);
     await expect(fetch(`${service.url.replace('https:', 'http:')}/health/live`)).rejects.toThrow();
@@ -238,7 +238,7 @@ describe('the files', () => {
   const openTls = (directory: string | undefined) =>
     openProcessTls({ process: 'wallet', directory, metrics, onProblem: () => undefined });
 
-  test('certificates are kept until they end soon', async () => {
+  test('certificates are not replaced until they expire soon', async () => {
     const directory = await createCertificates();
     const file = join(tlsDirectory(directory, 'media'), TLS_FILES.cert);
     const certificate = (): string => readFileSync(file, 'utf8');
@@ -254,7 +254,7 @@ describe('the files', () => {
   test.each([
     ['of another process', () => tlsDirectory(ours, 'media')],
     ['that are missing', () => join(ours, 'nowhere')],
-  ])('a process does not start with files %s: the variable is named', (_which, directory) => {
+  ])('a process does not start with certificate files %s: the variable is named', (_which, directory) => {
     expect(() => openTls(directory())).toThrow(/^Wrong configuration: TLS_DIRECTORY: /);
   });
 

@@ -51,7 +51,7 @@ const run = (
     });
   });
 
-/** What the audit log says, oldest first. */
+/** The entries of the audit log, oldest first. */
 const recorded = async (): Promise<{ action: string; operator: unknown; events: unknown }[]> => {
   const connection = await connectMongo({ uri: MONGODB_URI, database: MONGODB_DATABASE });
   const audit = createAuditLog({
@@ -78,7 +78,7 @@ test('an operator lists, replays and purges dead-lettered events', async () => {
   expect(listed.out).toContain('Error: out of order');
   expect(listed.out).toContain(`${SERVICE} has 2 dead-lettered events.`);
 
-  // What cannot be recorded is not done.
+  // An action that cannot be recorded does not happen.
   const unrecorded = await run(['purge', SERVICE, '--all', '--operator', 'ada'], {
     MONGODB_URI: 'mongodb://127.0.0.1:0',
   });
@@ -112,7 +112,7 @@ test('what is deleted is what was recorded, batch by batch, and an id is found w
   await Promise.all(Array.from({ length: 5 }, () => publishEvent(broker)));
   const all = createDeadLetters(broker);
   await until(async () => (await all.list(SERVICE)).length === 5);
-  const idsOf = (found: readonly DeadLetter[]) => found.map(({ id }) => id);
+  const idsOf = (letters: readonly DeadLetter[]) => letters.map(({ id }) => id);
   const remaining = async () => idsOf(await all.list(SERVICE)).toSorted();
   const ids = await remaining();
   const letters = createDeadLetters(broker, { limit: 2 });
@@ -120,9 +120,9 @@ test('what is deleted is what was recorded, batch by batch, and an id is found w
   for (const id of ids) expect(idsOf(await letters.list(SERVICE, { id }))).toEqual([id]);
 
   const batches: (string | undefined)[][] = [];
-  const failing = async (found: readonly DeadLetter[]): Promise<void> => {
+  const failing = async (letters: readonly DeadLetter[]): Promise<void> => {
     if (batches.length > 0) throw new Error('the database is gone');
-    batches.push(idsOf(found));
+    batches.push(idsOf(letters));
   };
   await expect(letters.purge(SERVICE, { record: failing })).rejects.toThrow('the database is gone');
   expect(batches.map(({ length }) => length)).toEqual([2]);
@@ -130,9 +130,9 @@ test('what is deleted is what was recorded, batch by batch, and an id is found w
 
   // One that arrives meanwhile is not recorded, so it stays.
   let late: string | undefined;
-  const record = async (found: readonly DeadLetter[]): Promise<void> => {
+  const record = async (letters: readonly DeadLetter[]): Promise<void> => {
     late ??= await publishEvent(broker);
-    batches.push(idsOf(found));
+    batches.push(idsOf(letters));
   };
   const { counts, ...progress } = countedProgress();
   expect(await letters.purge(SERVICE, { record, progress })).toBe(3);

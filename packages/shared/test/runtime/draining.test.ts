@@ -36,8 +36,8 @@ const keepingClient = () => {
     });
 };
 
-describe('after SIGTERM', () => {
-  test('it is not ready at once, answers for DRAIN_MS and ends each connection with its answer, then refuses', async () => {
+describe('a process after SIGTERM', () => {
+  test('a stopping process is not ready, answers for DRAIN_MS and closes each connection, then refuses', async () => {
     const { child, ready, exited } = await start({ DRAIN_MS: 1_500 });
     const get = keepingClient();
     const before = await get(ready.url, '/api/v1/payments', signed());
@@ -77,7 +77,7 @@ describe('after SIGTERM', () => {
     expect(performance.now() - signalledAt).toBeLessThan(10_000);
   }, 30_000);
 
-  test('a client that never ends its request delays it no longer than SHUTDOWN_GRACE_MS', async () => {
+  test('a request that never ends delays the shutdown no longer than SHUTDOWN_GRACE_MS', async () => {
     const { child, ready, exited } = await start({ SHUTDOWN_GRACE_MS: 4_000, DRAIN_MS: 500 });
     const headers = { ...signed(), 'content-type': 'application/octet-stream' };
     const uploading = uploadSlowly(`${ready.url}/api/v1/payments`, headers, 60_000).catch(
@@ -91,7 +91,7 @@ describe('after SIGTERM', () => {
     expect(await uploading).toMatch(/ECONNRESET|EPIPE/);
   }, 20_000);
 
-  test('DRAIN_MS must leave time for what is under way', async () => {
+  test('DRAIN_MS must leave time for current requests', async () => {
     await expect(start({ SHUTDOWN_GRACE_MS: 10_000, DRAIN_MS: 9_000 })).rejects.toThrow('it ended with 78');
   });
 });

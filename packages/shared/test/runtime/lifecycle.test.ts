@@ -30,8 +30,8 @@ const run = (scenario: string) => {
   return { child, output, ended, ready };
 };
 
-/** Sends `signal` once the process is up, and waits for its end. */
-const runUntilAsked = async (scenario: string, signals: NodeJS.Signals[] = ['SIGTERM']) => {
+/** Sends the signals once the process is up, and waits for its end. */
+const runUntilSignal = async (scenario: string, signals: NodeJS.Signals[] = ['SIGTERM']) => {
   const { child, output, ended, ready } = run(scenario);
   await ready();
   for (const signal of signals) {
@@ -63,37 +63,37 @@ describe('a process that gets a signal', () => {
   test.each<[NodeJS.Signals]>([['SIGTERM'], ['SIGINT']])(
     'a process that gets %s closes its parts in reverse and exits 0',
     async (signal) => {
-      const { code, output } = await runUntilAsked('normal', [signal]);
+      const { code, output } = await runUntilSignal('normal', [signal]);
       expect([code, closings(output.out)]).toEqual([0, REVERSED]);
     },
   );
 
   test('a process that gets several signals closes once', async () => {
-    const { code, output } = await runUntilAsked('normal', ['SIGTERM', 'SIGTERM', 'SIGINT']);
+    const { code, output } = await runUntilSignal('normal', ['SIGTERM', 'SIGTERM', 'SIGINT']);
     expect([code, closings(output.out)]).toEqual([0, REVERSED]);
   });
 
   test('a part that fails to close is logged by name, and the other parts are closed', async () => {
-    const { code, output } = await runUntilAsked('a part that fails to close');
+    const { code, output } = await runUntilSignal('a part that fails to close');
     expect([code, closings(output.out)]).toEqual([0, REVERSED]);
     expect(output.out).toContain('"resource":"broken"');
   });
 
   test('a process exits even if closing fails', async () => {
-    const { code, output } = await runUntilAsked('closing that fails');
+    const { code, output } = await runUntilSignal('closing that fails');
     expect(code).toBe(0);
     expect(output.out).toContain('it is stuck');
   });
 
   test('a signal during the start closes what has been opened', async () => {
-    const { code, output } = await runUntilAsked('a slow start');
+    const { code, output } = await runUntilSignal('a slow start');
     expect([code, closings(output.out)]).toEqual([0, REVERSED]);
   });
 
   test('a process exits 0 at its deadline although its shutdown or its start hangs', async () => {
     const runs = await Promise.all([
-      runUntilAsked('closing that hangs'),
-      runUntilAsked('a start that hangs'),
+      runUntilSignal('closing that hangs'),
+      runUntilSignal('a start that hangs'),
     ]);
     expect(runs.map(({ code }) => code)).toEqual([0, 0]);
     expect(runs[0]?.output.out).toContain('shutdown took too long');

@@ -20,7 +20,7 @@ const config = testConfig('wallet');
 let proxy: MongoProxy;
 let service: RunningService;
 let notes: Model<Note>;
-/** Past the proxy. */
+/** A connection that bypasses the proxy. */
 let direct: Connection;
 let lastId = 0;
 
@@ -28,7 +28,7 @@ let lastId = 0;
 type Work = (id: number) => Promise<unknown>;
 
 const TRANSACTION_MS = 4_000;
-/** Every loss costs this. */
+/** Every loss of the database delays a test by this time. */
 const DATABASE_WAIT_MS = 500;
 
 const work = (connection: Connection): Record<string, Work> => ({
@@ -222,7 +222,7 @@ describe('the database is lost', () => {
   });
 });
 
-test('a part that fails after the effect of the request: unknown', async () => {
+test('the outcome is unknown if another part fails after the effect of the request', async () => {
   const id = newId();
   expectOutage(await post('failure-after-the-effect', id), UNKNOWN);
   expect(await isStored(id)).toBe(true);
@@ -232,10 +232,10 @@ test('a broken connection of any other kind is 503', async () => {
   expectOutage(await post('network-error', newId()), NOTHING_CHANGED);
 });
 
-test('Redis is gone: 503', async () => {
+test('a request is 503 if Redis is lost', async () => {
   expectOutage(await post('redis', newId()), NOTHING_CHANGED);
 });
 
-test('RabbitMQ is gone: 503', async () => {
+test('a request is 503 if RabbitMQ is lost', async () => {
   expectOutage(await post('rabbitmq', newId()), NOTHING_CHANGED);
 });

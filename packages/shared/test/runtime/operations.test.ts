@@ -88,7 +88,7 @@ const addDeadLetter = async (): Promise<string> => {
 
 const entries = () => runtime.connection.collection('audit_entries').find({}).toArray();
 
-test('what waits in the queue of release 1.0 is counted, and nothing where there is none', async () => {
+test('events in the queue of release 1.0 are counted, if it exists', async () => {
   const queue = formerEventsQueue(ns, 'wallet');
   const waiting = async (): Promise<number> => (await send('GET', '/operations')).body.queues.waiting;
   expect(await waiting()).toBe(0);
@@ -105,7 +105,7 @@ test('what waits in the queue of release 1.0 is counted, and nothing where there
 
 test('the status has the oldest event of the outbox and the dead letters', async () => {
   const { outbox } = registerEventModels(runtime.connection);
-  // The relay is in the way: the broker confirms at once what is really published.
+  // The relay would interfere: the broker confirms at once what is really published.
   const occurredAt = new Date(runtime.clock.now().getTime() - 90 * SECOND_MS);
   await addDeadLetter();
   const seen: Answer[] = [];
@@ -185,7 +185,7 @@ test('a dead letter is listed without its data, and its replay is recorded with 
   expect(await entries()).toHaveLength(before + 1);
 });
 
-test('what cannot be recorded is not replayed', async () => {
+test('a replay that cannot be recorded does not happen', async () => {
   const id = await addDeadLetter();
   const { record } = runtime.audit;
   runtime.audit.record = () => Promise.reject(new Error('the database is full'));
@@ -198,7 +198,7 @@ test('what cannot be recorded is not replayed', async () => {
   expect((await send('GET', '/operations/dead-letters')).body.total).toBe(1);
 });
 
-test('all of it needs its permission, and is refused to what is not signed', async () => {
+test('every operations route needs a signature and a permission', async () => {
   const everyOther = PERMISSIONS.filter((permission) => permission !== 'operations.manage');
   for (const [method, path, body] of [
     ['GET', '/operations', undefined],
@@ -215,7 +215,7 @@ test('all of it needs its permission, and is refused to what is not signed', asy
   }
 });
 
-test('the routes are in no document and below no public prefix', async () => {
+test('the operations routes are in no API document and below no public prefix', async () => {
   const document = await (await fetch(`${service.url}/internal/openapi.json`)).text();
   expect(document).not.toContain('operations');
   const publicly = await apiClient('wallet', service.url)('GET', '/operations', { as: OPERATOR });

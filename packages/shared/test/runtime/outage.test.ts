@@ -48,7 +48,7 @@ const cases: [string, () => unknown][] = [
   ['ECONNRESET as a cause', () => new Error('failed', { cause: { code: 'ECONNRESET' } })],
 ];
 
-test.each(cases)('%s is 503 with Retry-After', async (_name, thrown) => {
+test.each(cases)('the error %s is 503 with Retry-After', async (_name, thrown) => {
   const error = toAppError(await thrown(), undefined);
   expect(error).toMatchObject({ kind: 'unavailable', code: 'unavailable' });
   expect(error.retryAfterS).toBeGreaterThan(0);
@@ -63,11 +63,11 @@ test.each<[string, unknown]>([
     new mongo.MongoBulkWriteError({ message: 'E11000', code: 11_000 } as never, {} as never),
   ],
   ['something that is no error', 'text'],
-])('%s stays a 500', (_name, thrown) => {
+])('the error %s stays a 500', (_name, thrown) => {
   expect(toAppError(thrown, undefined)).toMatchObject({ kind: 'internal', code: 'internal' });
 });
 
-test('a 500 of the specification stays one, whatever caused it', () => {
+test('a 500 that the specification defines stays one, whatever caused it', () => {
   const cause = new mongo.MongoNetworkError('closed');
   const failed = internalError(
     'store_purchase.grant_failed',

@@ -60,7 +60,7 @@ const consumeAtOnce = (
     ),
   );
 
-const letIn = (states: RateLimitState[]): number => states.filter(({ allowed }) => allowed).length;
+const allowedCount = (states: RateLimitState[]): number => states.filter(({ allowed }) => allowed).length;
 
 /** Redis behind a proxy that can close its connections, or stop answering. */
 const redisWire = async () => {
@@ -93,7 +93,7 @@ const redisWire = async () => {
 describe('with Redis', () => {
   test('exactly the limit is allowed of 200 concurrent requests to two replicas', async () => {
     const states = await consumeAtOnce(await twoReplicas(redisUrl()), limit());
-    expect(letIn(states)).toBe(POINTS);
+    expect(allowedCount(states)).toBe(POINTS);
   });
 
   test('each key and each name has its own budget', async () => {
@@ -142,9 +142,9 @@ describe('with Redis', () => {
   test('a new window has the full budget', async () => {
     const [limiter] = await twoReplicas(redisUrl());
     const budget = limit({ points: 1, windowS: 1 });
-    expect(letIn(await consumeAtOnce([limiter], budget, 3))).toBe(1);
+    expect(allowedCount(await consumeAtOnce([limiter], budget, 3))).toBe(1);
     // On a stalled machine the three may fall into two windows.
-    await until(async () => letIn(await consumeAtOnce([limiter], budget, 3)) === 1);
+    await until(async () => allowedCount(await consumeAtOnce([limiter], budget, 3)) === 1);
   });
 });
 
@@ -158,7 +158,7 @@ describe('without Redis', () => {
         replica(CLOSED_PORT, prefix, cold),
         replica(CLOSED_PORT, prefix, cold),
       ]);
-      expect(letIn(await consumeAtOnce(replicas, limit()))).toBe(POINTS);
+      expect(allowedCount(await consumeAtOnce(replicas, limit()))).toBe(POINTS);
     } finally {
       await dropDatabase(cold);
     }
@@ -168,13 +168,13 @@ describe('without Redis', () => {
     await createRateLimitIndexes(connection);
     const replicas = await twoReplicas(CLOSED_PORT);
     const budget = limit();
-    expect(letIn(await consumeAtOnce(replicas, budget))).toBe(POINTS);
+    expect(allowedCount(await consumeAtOnce(replicas, budget))).toBe(POINTS);
     // The TTL monitor deletes ended windows later: the old row still exists.
     const ended = await connection
       .collection('rate_limits')
       .updateOne({ _id: { $regex: budget.name } as never }, { $set: { expire: new Date('2026-01-01') } });
     expect(ended.modifiedCount).toBe(1);
-    expect(letIn(await consumeAtOnce(replicas, budget))).toBe(POINTS);
+    expect(allowedCount(await consumeAtOnce(replicas, budget))).toBe(POINTS);
   });
 
   test('looking at a budget in MongoDB takes nothing from it', async () => {
@@ -195,19 +195,19 @@ describe('without Redis', () => {
     await createRateLimitIndexes(connection);
     const replicas = await twoReplicas(CLOSED_PORT);
     const budget = { ...limit(), durable: true as const };
-    expect(letIn(await consumeAtOnce(replicas, budget))).toBe(POINTS);
+    expect(allowedCount(await consumeAtOnce(replicas, budget))).toBe(POINTS);
     await Promise.all(Array.from({ length: 20 }, () => replicas[0].giveBack(budget, 'user:1')));
-    expect(letIn(await consumeAtOnce(replicas, budget))).toBe(20);
+    expect(allowedCount(await consumeAtOnce(replicas, budget))).toBe(20);
     const overmuch = Array.from({ length: POINTS + 5 }, () => replicas[1].giveBack(budget, 'user:1'));
     await Promise.all(overmuch);
-    expect(letIn(await consumeAtOnce(replicas, budget))).toBe(POINTS);
+    expect(allowedCount(await consumeAtOnce(replicas, budget))).toBe(POINTS);
     // An ended window gets nothing back.
     const ended = { $set: { expire: new Date('2026-01-01') } };
     await connection.collection('rate_limits').updateOne({ _id: { $regex: budget.name } as never }, ended);
     await replicas[0].giveBack(budget, 'user:1');
     await replicas[0].giveBack(budget, 'user:2');
     expect(await replicas[1].peek(budget, 'user:1')).toMatchObject({ remaining: POINTS });
-    expect(letIn(await consumeAtOnce(replicas, budget))).toBe(POINTS);
+    expect(allowedCount(await consumeAtOnce(replicas, budget))).toBe(POINTS);
   });
 
   test('the response without Redis and MongoDB is 503 and not 500', async () => {
@@ -231,10 +231,10 @@ test('a durable budget continues in the same window when Redis is lost', async (
   const before = await consumeAtOnce(replicas, budget, 20);
   wire.cut();
   const after = await consumeAtOnce(replicas, budget);
-  expect([letIn(before), letIn(after)]).toEqual([20, POINTS - 20]);
+  expect([allowedCount(before), allowedCount(after)]).toEqual([20, POINTS - 20]);
 });
 
-describe('with a clock that nothing has advanced, looking at a budget whose window has ended writes nothing', () => {
+describe('an ended window, with a clock that nothing has advanced', () => {
   test('reading an ended window writes nothing to Redis', async () => {
     const prefix = `test-${systemRandom.uuid()}`;
     const limiter = await replica(redisUrl(), prefix);
@@ -274,7 +274,7 @@ describe('with a clock that nothing has advanced, looking at a budget whose wind
   });
 });
 
-describe('Redis failing during a window', () => {
+describe('a failure of Redis during a window', () => {
   test('a lost connection under load causes no error and allows at most one more window', async () => {
     await createRateLimitIndexes(connection);
     const wire = await redisWire();
@@ -285,9 +285,9 @@ describe('Redis failing during a window', () => {
     wire.cut();
     const states = await during;
     const after = await consumeAtOnce(replicas, budget);
-    expect(letIn(before)).toBe(20);
-    expect(letIn([...before, ...states, ...after])).toBeLessThanOrEqual(2 * POINTS);
-    expect(letIn(after.slice(POINTS))).toBe(0);
+    expect(allowedCount(before)).toBe(20);
+    expect(allowedCount([...before, ...states, ...after])).toBeLessThanOrEqual(2 * POINTS);
+    expect(allowedCount(after.slice(POINTS))).toBe(0);
   });
 
   test('an unresponsive Redis is replaced by MongoDB after a second', async () => {
@@ -301,7 +301,7 @@ describe('Redis failing during a window', () => {
     const startedAt = performance.now();
     const states = await consumeAtOnce(replicas, budget, POINTS + 2);
     expect(performance.now() - startedAt).toBeLessThan(15_000);
-    expect(letIn(states)).toBe(POINTS);
+    expect(allowedCount(states)).toBe(POINTS);
     wire.cut();
   });
 });
@@ -342,11 +342,11 @@ describe.each([
     advance(61_000);
     expect(await limiter.peek(budget, 'user:1')).toMatchObject({ allowed: true, remaining: 2 });
     const states = await consumeAtOnce([limiter], budget, 3);
-    expect(letIn(states)).toBe(2);
+    expect(allowedCount(states)).toBe(2);
     expect((await limiter.consume(budget, 'user:1')).resetS).toBeGreaterThan(55);
   });
 
-  test('shortens the rest of the window by what it was advanced', async () => {
+  test('an advanced clock shortens the rest of a window', async () => {
     const { limiter, advance } = await open();
     const budget = limit({ points: 1, windowS: 60, durable });
     await consumeAtOnce([limiter], budget, 2);
@@ -366,7 +366,7 @@ describe.each([
     const budget = limit({ points: 1, windowS: 60, durable });
     advance(59_000);
     await pause(20);
-    expect(letIn(await consumeAtOnce([limiter], budget, 2))).toBe(1);
+    expect(allowedCount(await consumeAtOnce([limiter], budget, 2))).toBe(1);
     expect(await limiter.peek(budget, 'user:1')).toMatchObject({ allowed: false });
   });
 });

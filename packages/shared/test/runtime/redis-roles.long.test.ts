@@ -16,15 +16,15 @@ import {
 import { startTcpProxy, type TcpProxy } from '../../src/testing/tcp-proxy.ts';
 import { until } from '../messaging/support.ts';
 
-const REPLICA = 'Redis is a replica; going on without it until REDIS_URL leads to a primary';
+const REPLICA = 'Redis is a replica; continuing without it until REDIS_URL leads to a primary';
 const AGAIN = 'Redis is reachable again';
-const GONE = 'Redis is not reachable; going on without it';
+const GONE = 'Redis is not reachable; continuing without it';
 
 let first: RedisServer;
 let second: RedisServer;
 let cluster: RedisServer[];
 let sentinel: RedisServer;
-/** What REDIS_URL names. */
+/** The proxy at the address in REDIS_URL. */
 let address: TcpProxy;
 let redis: Redis | undefined;
 let lines: string[] = [];
@@ -94,7 +94,7 @@ describe('a client of a server that is demoted and keeps its connections', () =>
     },
   );
 
-  test('gets no answer while its address leads to a replica, and uses it when it is promoted', async () => {
+  test('a client is refused while its address leads to a replica, and uses the replica once promoted', async () => {
     const client = await open();
     await first.demote();
     await expect(client.set('key', 'x')).rejects.toThrow(/^READONLY/);

@@ -55,7 +55,7 @@ test('disconnection and reconnection are logged once each; our own disconnect is
   await until(() => redis?.status === 'end');
   for (const socket of sockets) socket.destroy();
   expect(lines.map((line) => (JSON.parse(line) as { msg: string }).msg)).toEqual([
-    'Redis is not reachable; going on without it',
+    'Redis is not reachable; continuing without it',
     'Redis is reachable again',
   ]);
 });

@@ -1,4 +1,4 @@
-/** A journal that fills is seen before it is full. */
+/** A volume of journals that fills up is noticed before it is full. */
 import { mkdtemp, rename, rm, statfs } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -16,14 +16,14 @@ beforeEach(async () => {
 });
 afterEach(() => rm(directory, { recursive: true, force: true }));
 
-/** The values of a metric without labels of its own. */
+/** The values of a metric that has no labels. */
 const valuesOf = async (metrics: Metrics, name: string): Promise<number[]> => {
   const series = `${name}{service="wallet"} `;
   const lines = (await metrics.text()).split('\n').filter((line) => line.startsWith(series));
   return lines.map((line) => Number(line.slice(series.length)));
 };
 
-test('a scrape says what is free on the volume of the journals, and nothing while it cannot be read', async () => {
+test('a scrape has the free space of the journal volume, and nothing while it cannot be read', async () => {
   const metrics = createMetrics('wallet', { defaults: false });
   const log = createLog({ service: 'wallet', level: 'silent' });
   const runtime = { random: systemRandom, log, cleanup: createCleanup(), metrics };
@@ -39,13 +39,13 @@ test('a scrape says what is free on the volume of the journals, and nothing whil
   const { bavail, bsize, files, ffree } = await statfs(directory);
   const [bytes = [], inodes = []] = await free();
   // Some file systems have no limit of inodes.
-  const known = files === 0 ? [] : [expect.any(Number)];
-  expect([bytes, inodes]).toEqual([[expect.any(Number)], known]);
+  const expectedInodes = files === 0 ? [] : [expect.any(Number)];
+  expect([bytes, inodes]).toEqual([[expect.any(Number)], expectedInodes]);
   // Other processes write to the volume meanwhile.
   expect((bytes[0] ?? 0) / (bavail * bsize)).toBeCloseTo(1, 1);
   for (const value of inodes) expect(value / ffree).toBeCloseTo(1, 1);
   await rename(directory, `${directory}.away`);
   expect(await free()).toEqual([[], []]);
   await rename(`${directory}.away`, directory);
-  expect(await free()).toEqual([[expect.any(Number)], known]);
+  expect(await free()).toEqual([[expect.any(Number)], expectedInodes]);
 });

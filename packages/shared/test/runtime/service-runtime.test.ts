@@ -134,7 +134,7 @@ test('upgrades run before the transports open; a service does not start when one
   expect(steps).toEqual(['upgrade', 'seeds']);
 });
 
-test('the audit log is sealed by the running service, with what a command has added to it', async () => {
+test('the running service seals the audit log, including the entries of commands', async () => {
   const config = testConfig('wallet');
   const log = createLog({ service: 'wallet', level: 'silent' });
   const runtime = await createServiceRuntime('wallet', config, { log });
@@ -179,7 +179,7 @@ test('idle connections do not delay the shutdown beyond its grace period', async
   expect(logged).toEqual([]);
 });
 
-test('stopping has time for new requests, for what is under way, and for what follows from it', () => {
+test('a shutdown has time for new requests, for current ones, and for what they started', () => {
   const times = { drainMs: 2_000, finishMs: 6_500, exitMs: 9_500 };
   expect(shutdownTimes({ DRAIN_MS: 2_000, SHUTDOWN_GRACE_MS: 10_000 })).toEqual(times);
   expect(() => shutdownTimes({ DRAIN_MS: 8_000, SHUTDOWN_GRACE_MS: 10_000 })).toThrow(

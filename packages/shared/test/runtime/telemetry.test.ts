@@ -69,7 +69,7 @@ test.each<[ProcessName, Record<string, string>, string | undefined, boolean]>([
   expect(await isRecorded(process, sampler, parent)).toBe(expected);
 });
 
-test('the metrics are those of Prometheus; the buckets of a histogram are not cumulative', async () => {
+test('the exported metrics equal those of Prometheus, with buckets that are not cumulative', async () => {
   const metrics = createMetrics('wallet', { defaults: false });
   for (const seconds of [0.0005, 0.02, 0.02, 3, 60])
     metrics.httpDuration.observe({ method: 'GET', route: '/a', status: '200' }, seconds);

@@ -33,7 +33,7 @@ afterAll(async () => {
 
 const faultsOf = async (work: () => Promise<unknown>, by = watch): Promise<string[]> =>
   by.faults(await by.during(work));
-const found = (start: string) => [expect.stringMatching(new RegExp(`^${start}`))];
+const oneFault = (start: string) => [expect.stringMatching(new RegExp(`^${start}`))];
 
 test('a collection is filled with copies of its document', async () => {
   expect(await things.countDocuments()).toBe(FILLED + 1);
@@ -46,7 +46,7 @@ test('a collection is filled with copies of its document', async () => {
   await expect(fillLike(connection, 'things', () => ({}), { owner: -1 })).rejects.toThrow('nothing to copy');
 });
 
-describe('there is no fault in', () => {
+describe('a plan without a fault', () => {
   test.each<[string, () => Promise<unknown>]>([
     ['a read by an index', () => things.find({ owner: { $in: [1, 2] } }).toArray()],
     ['a read by id', () => things.findOne({ _id: 5 as never })],
@@ -55,12 +55,12 @@ describe('there is no fault in', () => {
     ['an update by an index', () => things.updateMany({ owner: 1 }, { $set: { name: 'other' } })],
     ['an update by id', () => things.updateOne({ _id: 5 as never }, { $set: { name: 'other' } })],
     ['a deletion by an index', () => things.deleteMany({ owner: -1 })],
-  ])('%s', async (_name, work) => {
+  ])('there is no fault in %s', async (_name, work) => {
     expect(await faultsOf(work)).toEqual([]);
   });
 });
 
-describe('a scan is found in', () => {
+describe('a collection scan', () => {
   test.each<[string, () => Promise<unknown>]>([
     ['find', () => things.find({ name: 'x' }).toArray()],
     ['find', () => things.find().sort({ name: 1 }).limit(1).toArray()],
@@ -70,14 +70,14 @@ describe('a scan is found in', () => {
     ['delete', () => things.deleteMany({ name: 'x' })],
     ['findAndModify', () => things.findOneAndDelete({ name: 'x' })],
     ['bulkWrite', () => bulkUpdate({ name: 'x' })],
-  ])('%s', async (name, work) => {
-    expect(await faultsOf(work)).toEqual(found(`COLLSCAN: ${name} things `));
+  ])('a scan is found in %s', async (name, work) => {
+    expect(await faultsOf(work)).toEqual(oneFault(`COLLSCAN: ${name} things `));
   });
 
-  test('a collection that an aggregation joins', async () => {
+  test('a scan of a collection that an aggregation joins is found', async () => {
     const join = { from: 'things', localField: 'name', foreignField: 'name', as: 'same' };
     const work = () => things.aggregate([{ $match: { _id: -1 } }, { $lookup: join }]).toArray();
-    expect(await faultsOf(work)).toEqual(found('COLLSCAN: aggregate things {"name":"\\?"}'));
+    expect(await faultsOf(work)).toEqual(oneFault('COLLSCAN: aggregate things {"name":"\\?"}'));
   });
 });
 
@@ -93,24 +93,24 @@ const bulk = (operation: object): Promise<unknown> =>
     })
     .catch(() => undefined);
 
-describe('a sort in memory is found in', () => {
+describe('a sort in memory', () => {
   test.each<[string, () => Promise<unknown>]>([
     ['find', () => things.find({ owner: 1 }).sort({ name: 1 }).toArray()],
     ['aggregate', () => things.aggregate([{ $match: { owner: 1 } }, { $sort: { name: 1 } }]).toArray()],
-  ])('%s', async (name, work) => {
-    expect(await faultsOf(work)).toEqual(found(`SORT: ${name} things `));
+  ])('a sort in memory is found in %s', async (name, work) => {
+    expect(await faultsOf(work)).toEqual(oneFault(`SORT: ${name} things `));
   });
 });
 
 test('an index that reads most of a collection is found', async () => {
   expect(await faultsOf(() => things.find({ kind: 'common' }).toArray())).toEqual(
-    found('a wide index scan: find things {"kind":"\\?"}'),
+    oneFault('a wide index scan: find things {"kind":"\\?"}'),
   );
 });
 
 test('an index hint is found', async () => {
   const work = () => things.find({ owner: 1 }).hint({ owner: 1 }).toArray();
-  expect(await faultsOf(work)).toEqual(found('a named index: find things {"owner":"\\?"}'));
+  expect(await faultsOf(work)).toEqual(oneFault('a named index: find things {"owner":"\\?"}'));
 });
 
 test('a small collection is refused, unless it is listed', async () => {
@@ -125,13 +125,13 @@ test('an exception applies to the stand-in that it names, and to no other server
   const fault = 'COLLSCAN: find things {"name":"?"} limit';
   const withException = (server: PlanException['server']) =>
     watchCommands(config.MONGODB_DATABASE, { exceptions: [{ server, fault, reason: 'a test' }] });
-  expect(await faultsOf(work, withException('SecantusDB 0.0'))).toEqual(found('COLLSCAN'));
+  expect(await faultsOf(work, withException('SecantusDB 0.0'))).toEqual(oneFault('COLLSCAN'));
   const build = await connection.db?.admin().command({ buildInfo: 1 });
   const isStandIn = build?.secantusVersion !== undefined;
   expect(await faultsOf(work, withException('SecantusDB'))).toHaveLength(isStandIn ? 0 : 1);
 });
 
-describe('of the shards of a cluster', () => {
+describe('the shards of a cluster', () => {
   const sharded = (key: readonly string[], scatters = {}): Shards => ({
     things: { key, because: 'a test', scatters },
     few: { bound: 'a test' },
@@ -152,7 +152,7 @@ describe('of the shards of a cluster', () => {
     ['an upsert', () => things.updateOne({ owner: -9 }, named, { upsert: true })],
     ['an insert', () => things.insertOne({ owner: -9 })],
     ['a collection on one shard', () => few.find({ name: 'x' }).toArray()],
-  ])('the key is found in %s', async (_name, work) => {
+  ])('the shard key is found in %s', async (_name, work) => {
     expect(await faultsOf(work, watchShards(sharded(['owner'])))).toEqual([]);
   });
 
@@ -175,9 +175,9 @@ describe('of the shards of a cluster', () => {
     const fault = `every shard is asked: things ${scatter}`;
     expect(await faultsOf(work, watchShards(sharded(['owner'])))).toEqual([fault]);
     const listed = watchShards(sharded(['owner'], { 'a reason': [scatter] }));
-    expect(listed.unmetScatters()).toEqual([`things ${scatter}`]);
+    expect(listed.unusedScatters()).toEqual([`things ${scatter}`]);
     expect(await faultsOf(work, listed)).toEqual([]);
-    expect(listed.unmetScatters()).toEqual([]);
+    expect(listed.unusedScatters()).toEqual([]);
   });
 
   test.each<[string, string, () => Promise<unknown>]>([

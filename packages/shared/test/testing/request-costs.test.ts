@@ -57,7 +57,7 @@ test('other commands of the process do not count, whatever they read', async () 
   expect(faults).toEqual([]);
 });
 
-test('commands count that wait for a connection, in a transaction, in a shared read and after the answer', async () => {
+test('commands of a request count, even in a transaction, a shared read, or after the answer', async () => {
   const batch = createTickBatch(async () => read());
   const sequences = createSequences(connection);
   await sequences.next('a');
@@ -94,7 +94,7 @@ test('one run of several that costs more is a fault, and so is a row that states
   expect(await costs(read, ['find things', 'find things'])).toHaveLength(3);
 });
 
-test('a command that asks every shard is found, in no request as in one', async () => {
+test('a command that asks every shard is found, inside and outside of requests', async () => {
   await things().findOne({ owner: 1 });
   expect(meter.shardFaults()).not.toContain('every shard is asked: things find: name');
   await things().findOne({ name: 'x' });

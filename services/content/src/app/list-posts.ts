@@ -97,7 +97,7 @@ const listsOfAll = async (
   const isCounted = isPaged || count < ESTIMATED_FROM;
   // A cached list includes the posts of moving profiles, which are hidden until the move ends.
   const cachedCount =
-    totals.moving.size === 0 ? await store.posts.keptCount(own, totals.versions) : undefined;
+    totals.moving.size === 0 ? await store.posts.cachedCount(own, totals.versions) : undefined;
   const total = isCounted
     ? (cachedCount ?? (await store.profiles.countHidden(viewer.userId, kinds, blog)))
     : 0;

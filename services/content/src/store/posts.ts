@@ -62,7 +62,7 @@ export interface Posts {
   ): Promise<number | undefined>;
   list(query: PostQuery, slice: Slice): Promise<PostPage>;
   /** The number of posts in a list, if the list is cached in memory. */
-  keptCount(facet: string, versions: ListVersions): Promise<number | undefined>;
+  cachedCount(facet: string, versions: ListVersions): Promise<number | undefined>;
   saveMedia: SaveMedia;
   allIds(): Promise<number[]>;
   /** Removes some of the grams of posts that are about to be removed. See `Part`. */
@@ -210,7 +210,7 @@ export const createPosts = (
       }
       return rows.length < STEP_MAX ? undefined : rows.at(-1)?._id;
     },
-    keptCount: (facets, versions) => lists.keptCount({ facets }, versions),
+    cachedCount: (facets, versions) => lists.cachedCount({ facets }, versions),
     list: async ({ facets, search, ...query }, slice) => {
       const keys = facets.map((one) => ({ facets: one }));
       const listed = await lists.read({ ...query, keys, search: searchIn(TEXTS, search) }, slice);

@@ -2,7 +2,7 @@
 import { type Clock, DAY_MS, SECOND_MS } from '@fitness/shared/kernel/clock.ts';
 import { type PageOf, type PageRequest, toPage } from '@fitness/shared/kernel/page.ts';
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
-import { createIdTurns } from '@fitness/shared/mongo/turns.ts';
+import { createDueIdQueue } from '@fitness/shared/mongo/turns.ts';
 import type { Trainee, TraineeStatus } from '../domain/trainee.ts';
 import type { Models, TraineeDocument } from './models.ts';
 
@@ -154,7 +154,7 @@ const resume = async (
 };
 
 const takeInterrupted = (trainees: Models['trainees'], realTime: Clock): Trainees['interrupted'] => {
-  const takeDue = createIdTurns(trainees, { due: 'lease_until', user: 'user_id' });
+  const takeDue = createDueIdQueue(trainees, { due: 'lease_until', user: 'user_id' });
   return (limit) => takeDue(realTime.now(), limit, { status: 'pending' });
 };
 

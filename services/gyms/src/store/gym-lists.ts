@@ -283,7 +283,7 @@ export const createGymLists = (
 ): GymLists => {
   const gyms = gymModel(connection);
   const lists = createLists(gyms.collection, {
-    unshown: Object.keys(GYM_PROJECTION),
+    hiddenFields: Object.keys(GYM_PROJECTION),
     grams,
     texts: SEARCHED,
     cache,

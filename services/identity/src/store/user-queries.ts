@@ -67,7 +67,7 @@ export const createUserQueries = (connection: Connection) => {
   const lists = createLists(users.collection, {
     grams: userTextModel(connection).collection,
     texts: [],
-    unshown: OLDER_TEXTS,
+    hiddenFields: OLDER_TEXTS,
   });
   return {
     list: async (

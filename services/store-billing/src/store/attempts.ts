@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import type { Clock, Random } from '@fitness/shared/kernel/clock.ts';
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
 import { isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
-import { createTurns } from '@fitness/shared/mongo/turns.ts';
+import { createDueRowQueue } from '@fitness/shared/mongo/turns.ts';
 import { countWaiting, type Waiting } from '@fitness/shared/mongo/waiting.ts';
 import {
   ATTEMPT_LEASE_MS,
@@ -72,7 +72,7 @@ export const createAttempts = (
   { attempts }: Models,
   { random, realTime }: { random: Random; realTime: Clock },
 ): Attempts => {
-  const takeDue = createTurns(attempts, { due: 'next_check_at', user: 'user_id' }, fromDocument);
+  const takeDue = createDueRowQueue(attempts, { due: 'next_check_at', user: 'user_id' }, fromDocument);
   const checkIn = (waitMs: number): Date => later(realTime.now(), waitMs);
   /** Undefined if the attempt is granted or a concurrent upsert inserted it first. */
   const upsert = async (presentation: Presentation, now: Date): Promise<Attempt | undefined> => {

@@ -1,7 +1,7 @@
 /** Subscriptions and boosts. */
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
 import type { Sequences } from '@fitness/shared/mongo/sequence.ts';
-import { createIdTurns } from '@fitness/shared/mongo/turns.ts';
+import { createDueIdQueue } from '@fitness/shared/mongo/turns.ts';
 import { type Boost, expiryNoticeAt, type Grant, type Subscription } from '../domain/grant.ts';
 import { type Target, targetKey } from '../domain/target.ts';
 import { insertUnvalidated } from './insert.ts';
@@ -135,7 +135,7 @@ export const createGrants = ({ subscriptions, boosts }: Models, sequences: Seque
       .lean<BoostDocument>();
     return ended === null ? undefined : { grant: fromBoostDocument(ended), version: ended.version };
   },
-  boostsWithUnpublishedEnd: createIdTurns(boosts, { due: 'end_due_at', user: 'user_id' }),
+  boostsWithUnpublishedEnd: createDueIdQueue(boosts, { due: 'end_due_at', user: 'user_id' }),
   markEndPublished: async (session, id) => {
     const document = await boosts
       .findOneAndUpdate(
@@ -146,7 +146,10 @@ export const createGrants = ({ subscriptions, boosts }: Models, sequences: Seque
       .lean<BoostDocument>();
     return document === null ? undefined : { boost: fromBoostDocument(document), version: document.version };
   },
-  subscriptionsWithDueNotice: createIdTurns(subscriptions, { due: 'expiry_notice_due_at', user: 'user_id' }),
+  subscriptionsWithDueNotice: createDueIdQueue(subscriptions, {
+    due: 'expiry_notice_due_at',
+    user: 'user_id',
+  }),
   takeExpiryNotice: async (session, id, now) => {
     const document = await subscriptions
       .findOneAndUpdate(

@@ -2,7 +2,7 @@
 import type { Clock } from '@fitness/shared/kernel/clock.ts';
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
 import { isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
-import { createTurns } from '@fitness/shared/mongo/turns.ts';
+import { createDueRowQueue } from '@fitness/shared/mongo/turns.ts';
 import {
   acknowledgeWaitMs,
   nextReconciliationAt,
@@ -80,7 +80,7 @@ const toStorePurchaseDocument = (purchase: StorePurchase, acknowledgeDueAt: Date
 /** `realTime` is the clock of acknowledgements. */
 export const createPurchases = ({ storePurchases }: Models, realTime: Clock): Purchases => {
   const turnsBy = (due: string) =>
-    createTurns(storePurchases, { due, user: 'user_id' }, fromStorePurchaseDocument);
+    createDueRowQueue(storePurchases, { due, user: 'user_id' }, fromStorePurchaseDocument);
   const takeToAcknowledge = turnsBy('acknowledge_due_at');
   const takeToReconcile = turnsBy('look_due_at');
   const acknowledgeDueAt = (tries: number): Date =>

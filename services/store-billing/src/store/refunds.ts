@@ -4,7 +4,7 @@ import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
 import type { IsPersonal } from '@fitness/shared/mongo/privacy.ts';
 import type { Sequences } from '@fitness/shared/mongo/sequence.ts';
 import { isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
-import { createTurns } from '@fitness/shared/mongo/turns.ts';
+import { createDueRowQueue } from '@fitness/shared/mongo/turns.ts';
 import { countWaiting, type Waiting } from '@fitness/shared/mongo/waiting.ts';
 import type { Attempt, Presentation } from '../domain/attempt.ts';
 import { nextReconciliationAt, RECONCILIATION_RETRY_MS } from '../domain/purchase.ts';
@@ -98,7 +98,7 @@ const createPage =
 
 export const createRefunds = (models: Models, sequences: Sequences): Refunds => {
   const { refunds } = models;
-  const takeToReconcile = createTurns(refunds, { due: 'look_due_at', user: 'user_id' }, fromDocument);
+  const takeToReconcile = createDueRowQueue(refunds, { due: 'look_due_at', user: 'user_id' }, fromDocument);
   return {
     isPersonal: isPersonalRefundField,
     enqueue: async (attempt, reason, now) => {

@@ -1,7 +1,7 @@
 /** The sagas of purchases from the wallet. Every change of a state is conditional on the state before it. */
 import type { Clock } from '@fitness/shared/kernel/clock.ts';
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
-import { createIdTurns } from '@fitness/shared/mongo/turns.ts';
+import { createDueIdQueue } from '@fitness/shared/mongo/turns.ts';
 import {
   SAGA_LEASE_MS,
   sagaWaitMs,
@@ -66,7 +66,7 @@ const newestFirst = (a: WalletPurchaseDocument, b: WalletPurchaseDocument): numb
 
 /** `realTime` is the clock of the leases. */
 export const createWalletPurchases = ({ walletPurchases }: Models, realTime: Clock): WalletPurchases => {
-  const takeDue = createIdTurns(walletPurchases, { due: 'lease_until', user: 'user_id' });
+  const takeDue = createDueIdQueue(walletPurchases, { due: 'lease_until', user: 'user_id' });
   const leaseEnd = (): Date => new Date(realTime.now().getTime() + SAGA_LEASE_MS);
   return {
     insert: async (session, { id, order, ...purchase }) => {

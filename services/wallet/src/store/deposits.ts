@@ -1,7 +1,7 @@
 /** The states of a deposit at the bank gateway. Each change is one conditional update, so it happens once. */
 import { type PageOf, type PageRequest, toPage } from '@fitness/shared/kernel/page.ts';
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
-import { createTurns } from '@fitness/shared/mongo/turns.ts';
+import { createDueRowQueue } from '@fitness/shared/mongo/turns.ts';
 import type { VerifiedFields } from '../domain/deposit.ts';
 import {
   type ClosedState,
@@ -140,7 +140,7 @@ export const createDeposits = ({ payments }: Models): Deposits => ({
     return open.length;
   },
   // Only open deposits have a `check_at`.
-  dueDeposits: createTurns(payments, { due: 'gateway.check_at', user: 'user_id' }, fromDocument),
+  dueDeposits: createDueRowQueue(payments, { due: 'gateway.check_at', user: 'user_id' }, fromDocument),
   claimDeposit: async (id, now, until) => {
     const claimed = await payments.updateOne(
       { _id: id, is_done: false, 'gateway.check_at': trusted({ $lte: now }) },
