@@ -108,9 +108,9 @@ const SMS_TEMPLATES: readonly (readonly [name: string, text: string])[] = [
   ['account-deletion-en', 'Your code to delete the account: %token'],
   ['account-deletion-fa', 'کد حذف حساب شما: %token'],
   ['password-reset-en', 'Your code for a new password: %token'],
-  ['password-reset-fa', 'کد شما برای رمز عبور تازه: %token'],
+  ['password-reset-fa', 'کد بازنشانی رمز عبور شما: %token'],
   ['phone-change-en', 'Your code to confirm this number: %token'],
-  ['phone-change-fa', 'کد شما برای تأیید این شماره: %token'],
+  ['phone-change-fa', 'کد تأیید شمارهٔ شما: %token'],
 ];
 
 const KEPT = 10_000;

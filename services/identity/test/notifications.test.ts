@@ -114,7 +114,7 @@ describe('a gym license review', () => {
     expect(persian.body.data[0]).toMatchObject({
       id: english.body.data[0].id,
       title: 'مجوز باشگاه رد شد',
-      body: 'مجوز Alborz {reason} $t(x) رد شد. The stamp is missing.',
+      body: 'مجوز «Alborz {reason} $t(x)» رد شد. The stamp is missing.',
     });
   });
 
@@ -265,13 +265,13 @@ describe('the payments of the wallet', () => {
     const persian = await textsOf(person, 'fa');
     expect(persian[3]).toEqual([
       'deposit_credited',
-      'واریز به موجودی شما اضافه شد',
-      'واریز ۵۰٬۰۰۰ تومانی شما به موجودی‌تان اضافه شد.',
+      'موجودی کیف پول شما افزایش یافت',
+      '۵۰٬۰۰۰ تومان به موجودی کیف پول شما اضافه شد.',
     ]);
     expect(persian.slice(0, 3).map(([, title]: string[]) => title)).toEqual([
-      'برداشت رد شد',
-      'برداشت رد شد',
-      'برداشت پرداخت شد',
+      'درخواست برداشت رد شد',
+      'درخواست برداشت رد شد',
+      'پول برداشت به حسابتان واریز شد',
     ]);
   });
 
@@ -309,7 +309,7 @@ describe('the payments of the wallet', () => {
     expect((await textsOf(person, 'fa')).map(([, title]: string[]) => title)).toEqual([
       'خرید فعال شد',
       'پول خرید بازگردانده شد',
-      'واریز بازگردانده شد',
+      'پول واریز به شما بازگردانده شد',
     ]);
   });
 
@@ -405,13 +405,13 @@ describe('sales, subscriptions and boosts', () => {
     expect([...(await textsOf(seller, 'fa')), ...(await textsOf(buyer, 'fa'))]).toEqual([
       [
         'training_service_sold',
-        'خدمات مربیگری شما فروخته شد',
-        'خدمات مربیگری «Strength {amount}» را به مبلغ ۹۰٬۰۰۰ تومان فروختید.',
+        'یک خدمت مربیگری فروختید',
+        'خدمت مربیگری «Strength {amount}» را به قیمت ۹۰٬۰۰۰ تومان فروختید.',
       ],
       [
         'training_service_delivered',
-        'خدمات مربیگری تحویل داده شد',
-        'خدمات مربیگری «Strength {amount}» به شما تحویل داده شد.',
+        'خدمت مربیگری تحویل داده شد',
+        'مربی خدمت «Strength {amount}» را به شما تحویل داد.',
       ],
     ]);
   });
@@ -439,8 +439,8 @@ describe('sales, subscriptions and boosts', () => {
       ],
     ]);
     expect(await textsOf(person, 'fa')).toEqual([
-      ['boost_ended', 'نردبان تمام شد', 'نردبان Strength تمام شد.'],
-      ['boost_ended', 'نردبان تمام شد', 'نردبان Alborz تمام شد.'],
+      ['boost_ended', 'نردبان تمام شد', 'نردبان «Strength» تمام شد.'],
+      ['boost_ended', 'نردبان تمام شد', 'نردبان «Alborz» تمام شد.'],
       [
         'subscription_expiring',
         'اشتراک شما رو به پایان است',

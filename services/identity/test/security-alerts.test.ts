@@ -118,7 +118,7 @@ describe('security alerts', () => {
       'phone_changed',
       (person) => changePhone(person, newPhone()),
       'Phone number changed',
-      'شمارهٔ تلفن تغییر کرد',
+      'شمارهٔ موبایل تغییر کرد',
     ],
     [
       'a changed user name',
