@@ -138,7 +138,7 @@ describe('request headers', () => {
       const answer = await rawRequest(origin, path, { method: 'POST', headers, body: Buffer.from('{}') });
       expect([answer.status, JSON.parse(answer.text)]).toEqual([
         400,
-        { message: 'The request must have exactly one valid `Host` header.' },
+        { message: 'The request must have exactly one valid Host header.' },
       ]);
     }
     expect(allReceived(harness)).toEqual([]);

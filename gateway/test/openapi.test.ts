@@ -270,7 +270,7 @@ describe('GET /docs', () => {
 
   test('the errors page has each code with its text in both languages', async () => {
     const { text } = await load('/docs/errors');
-    expect(text).toContain('<code>payments.insufficient_balance</code>');
+    expect(text).toContain('<code>payments.<wbr>insufficient_<wbr>balance</code>');
     expect(text).toContain('lang="fa" dir="rtl"');
     expect(text).toMatch(/\p{Script=Arabic}/u);
   });
@@ -306,7 +306,10 @@ describe('GET /docs', () => {
 
   test.each(TEXTS)('$path has the text of $file, with contents that link to its headings', async (own) => {
     const source = await readFile(new URL(`../../${own.file}`, import.meta.url), 'utf8');
-    const headings = [...source.matchAll(/^##+ (.+)$/gm)].map(([, heading]) => heading);
+    const headings = [...source.matchAll(/^##+ (.+)$/gm)].map(([, heading = '']) =>
+      // The versions of the changelog.
+      heading.replace(/^\[(.+?)\]/, '$1'),
+    );
     const { text } = await load(`${own.path}?lang=fa`);
     expect([...text.matchAll(/<h[23] id="[^"]+">(.+)<\/h[23]>/g)].map(([, heading]) => heading)).toEqual(
       headings,
@@ -323,6 +326,24 @@ describe('GET /docs', () => {
     }
     expect(text).toContain('متن این صفحه به انگلیسی است.');
     expect((await load(own.path)).text).not.toContain('The text of this page is in English.');
+  });
+
+  test('the contents of the changelog have the sections of each version beside it', async () => {
+    const { text } = await load('/docs/changelog');
+    const [, contents = ''] = /<nav class="row" aria-label="Contents">(.*?)<\/nav>/s.exec(text) ?? [];
+    const titles = [...contents.matchAll(/>([^<>]*(?:<wbr>[^<>]*)*)<\/a>(<\/strong>)?/g)].map(
+      ([, title = '', isVersion]) => [title.replaceAll('<wbr>', ''), isVersion !== undefined],
+    );
+    expect(titles.slice(0, 3)).toEqual([
+      [expect.stringMatching(/^\d+\.\d+\.\d+( - unreleased)?$/), true],
+      ['Security', false],
+      ['Added', false],
+    ]);
+    // Each version has a list of its own, so that no section is twice in one.
+    for (const [, list = ''] of contents.matchAll(/<strong>.*?<\/strong><ul[^>]*>(.*?)<\/ul>/gs)) {
+      const links = [...list.matchAll(/<a [^>]*>(.*?)<\/a>/g)].map(([, title]) => title);
+      expect(links).toEqual([...new Set(links)]);
+    }
   });
 
   test('the image of the product contains each text of the pages', async () => {

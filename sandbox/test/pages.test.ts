@@ -109,6 +109,21 @@ describe('content security', () => {
     expect(text).not.toContain('<script');
   });
 
+  test('the payment page says first that it is emulated, and has one main button and the other language', async () => {
+    const trackId = await openPayment({});
+    const { text } = await sandbox.call('GET', `/zibal/start/${trackId}`);
+    const [, body = ''] = text.split('</header>');
+    expect(body.trim()).toMatch(
+      /^<section class="card">\s*<p class="notice waiting">This payment gateway is an emulator\./,
+    );
+    expect(body).toMatch(
+      new RegExp(
+        `<div class="row actions"><button id="pay-${trackId}"[^>]*>Pay</button>\\s*<button id="cancel-`,
+      ),
+    );
+    expect(text).toContain('<a href="?lang=fa" lang="fa"');
+  });
+
   test('all received content is escaped', async () => {
     await sendSms('<script>alert("1")</script> code 778899');
     const trackId = await openPayment({ orderId: '<i>' });
@@ -193,7 +208,10 @@ describe('the forms without a script', () => {
     expect(wrong.text).toContain(
       '<p class="problem" id="receptor-problem">شمارهٔ موبایل را درست وارد کنید.</p>',
     );
-    expect(wrong.text).toMatch(/<input name="receptor"[^>]* aria-describedby="receptor-problem" autofocus>/);
+    expect(wrong.text).toMatch(
+      /<input name="receptor"[^>]* value="nobody"[^>]* aria-describedby="receptor-problem" autofocus>/,
+    );
+    expect(wrong.text).toContain('<option value="refuse" selected>');
     const other = await submit('/_sandbox/page/zibal-mode', { mode: 'loud' });
     expect([other.status, other.text.match(/autofocus/g)]).toEqual([422, ['autofocus']]);
     expect(other.text).toContain('role="alert" tabindex="-1" autofocus>The form was not complete.');

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Route } from '@fitness/shared/http/define-route.ts';
 import { CATALOGUES, DEFAULT_LOCALE } from '@fitness/shared/kernel/i18n/translate.ts';
 import { beforeAll, expect, test } from '@jest/globals';
-import { ERROR_CATALOGUE } from '../../gateway/src/api/error-catalogue.ts';
+import { ERROR_CATALOGUE, FIELD_MESSAGES } from '../../gateway/src/api/error-catalogue.ts';
 import { type ErrorCode, findErrorBodies, findErrorCodes } from './error-codes.ts';
 import { loadRouteTables } from './route-tables.ts';
 import { read, root } from './support.ts';
@@ -54,4 +54,9 @@ test('no catalogue describes the cause of an error that is never thrown', () => 
     .filter((key) => key.startsWith('docs.errors.cause.'))
     .filter((key) => !keys.has(key.replace('docs.errors.cause.', '')));
   expect(stale).toEqual([]);
+});
+
+test('a message of a field is not the text of an error with another status', () => {
+  const atFields = new Set(FIELD_MESSAGES.map(({ en }) => en));
+  expect(ERROR_CATALOGUE.filter(({ texts }) => atFields.has(texts.en))).toEqual([]);
 });

@@ -52,8 +52,11 @@ test("the tour's deposit is in the wallet", () => {
   expect(answers(3)).toEqual([{ balance: 50_000 }]);
 });
 
-test('the tour redeems the purchase', () => {
-  expect(answers(4)).toEqual([{ data: expect.objectContaining({ type: 'plus' }) }]);
+test('the tour redeems the purchase once, and its repeat changes nothing', () => {
+  const [first = '', created, second = '', repeated] = (printed[4] ?? '').trim().split('\n');
+  expect([created, repeated]).toEqual(['201', '200']);
+  expect(JSON.parse(first)).toEqual({ data: expect.objectContaining({ type: 'plus' }) });
+  expect(JSON.parse(second)).toEqual(JSON.parse(first));
 });
 
 test("the tour's boost has ended after eight days", () => {

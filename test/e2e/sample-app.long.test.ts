@@ -77,7 +77,8 @@ describe.each(VIEWS)('in $locale, $width px wide, $colorScheme', (view) => {
     await visitor.expectFine('sample-sign-in');
     await signIn(account, 'wrong-password');
     await page.getByRole('alert').waitFor();
-    expect(await page.locator('[name=login]').getAttribute('aria-invalid')).toBe('true');
+    expect(await page.locator('[name=password]').getAttribute('aria-invalid')).toBe('true');
+    expect(await page.locator('[name=login]').getAttribute('aria-invalid')).toBeNull();
     await visitor.expectFine('sample-refused', 422);
     await signIn(account);
     await balance(/^[0۰]\s/);
@@ -145,10 +146,14 @@ test('a deleted account is signed out, its tokens are 401, and a later sign-in c
   await submit('delete');
   const sms = page.locator('#sms').filter({ hasText: /\d{6}/ });
   const [code = ''] = /\d{6}/.exec((await sms.textContent()) ?? '') ?? [];
+  expect(await page.locator('#deletion').textContent()).toContain('schedules the deletion');
+  expect(await page.locator('#delete button').textContent()).toBe('2. Confirm the deletion');
   await page.locator('[name=confirmation_code]').fill(code);
   await submit('delete');
   await page.locator('#guest').waitFor();
-  expect(await page.locator('#notice').textContent()).toContain('will be deleted on');
+  expect(await page.locator('#notice').textContent()).toMatch(
+    /will be deleted on .* Until then, you can sign in/,
+  );
   for (const each of [token, account.token])
     expect((await api('GET', '/auth/me', { token: each })).status).toBe(401);
   expect(await page.evaluate("localStorage.getItem('token')")).toBeNull();

@@ -88,21 +88,25 @@ describe.each([VIEWS[0], VIEWS[3]])('in $locale, $width px wide, $colorScheme', 
     expect(cancelled.answer).toMatchObject({ user: { deletion_scheduled_at: null } });
     expect(await run('deposit')).toEqual({ statuses: ['201', '200', '200'], answer: { balance: 50_000 } });
     expect(await run('purchase')).toMatchObject({
-      statuses: ['200', '201'],
+      statuses: ['200', '201', '200'],
       answer: { data: { type: 'plus' } },
     });
-    // The same purchase again is a replay.
-    expect(await run('purchase')).toMatchObject({ statuses: ['200', '200'] });
+    // The whole step again is a replay.
+    expect(await run('purchase')).toMatchObject({ statuses: ['200', '200', '200'] });
     await visitor.expectFine('start-tour-purchase');
 
     expect(await run('boost')).toMatchObject({
       statuses: ['201', '200', '201', '200', '200'],
       answer: { data: { boost: null } },
     });
+    await page.locator('[data-step=boost]').getByText('data.boost: null', { exact: true }).waitFor();
     expect(await run('subscription')).toMatchObject({
       statuses: ['200', '200', '200'],
       answer: { user: { current_subscription: null } },
     });
+    const subscription = page.locator('[data-step=subscription]');
+    await subscription.getByText('user.current_subscription: null', { exact: true }).waitFor();
+    await visitor.expectFine('start-tour-subscription');
     expect((await run('erasure')).statuses).toEqual(['201', '200', '200', '202', '200', '422']);
     await visitor.expectFine('start-tour-erasure', 422);
     expect(await isEnabled()).toEqual(['blocked', 'deletion', 'erasure']);

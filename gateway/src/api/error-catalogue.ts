@@ -56,9 +56,12 @@ export const errorRow = (code: string, status: number): ErrorRow | undefined =>
 /** The statuses of errors with their text in `error`, by operation. */
 export const ERROR_BODIES: Readonly<Record<string, readonly number[]>> = errors.bodies;
 
+const isFieldMessage = (key: string): boolean =>
+  key === 'idempotency.other_body' || (key.startsWith('validation.') && !key.endsWith('_one'));
+
 /** The messages under `errors` of a 422, by language. */
 export const FIELD_MESSAGES: readonly Texts[] = Object.keys(CATALOGUES.get(DEFAULT_LOCALE) ?? {})
-  .filter((key) => key.startsWith('validation.') && !key.endsWith('_one'))
+  .filter(isFieldMessage)
   .map((key) => textsOf(key));
 
 export const LANGUAGES = [...CATALOGUES.keys()];

@@ -27,8 +27,8 @@ export const LIVE_SCRIPT = '/_sandbox/page/live.js';
 const SHOWN = 3;
 const MAX_SHOWN = 50;
 
-/** `receptor`: invalid number in the form of the SMS provider; `other`: any other invalid form. */
-export type HomeProblem = 'receptor' | 'other';
+/** The refused number and the chosen mode of the form of the SMS provider; `other`: any other invalid form. */
+export type HomeProblem = { receptor: string; mode: string } | 'other';
 
 interface HomeOptions {
   locale: Locale;
@@ -110,13 +110,15 @@ ${fact(push.device, html`<bdi dir="ltr" class="code">${message.token}</bdi>`)}${
 
 const smsModes = (locale: Locale, state: SandboxState, problem: HomeProblem | undefined): Html => {
   const { sms, apply, problems } = textsOf(locale);
+  const refused = typeof problem === 'object' ? problem : undefined;
   const receptor = {
     name: 'receptor',
     label: sms.receptor,
     autocomplete: 'off',
     inputmode: 'tel',
     maxLength: 30,
-    refused: problem === 'receptor' ? [problems.receptor] : [],
+    value: refused?.receptor,
+    refused: refused === undefined ? [] : [problems.receptor],
   } as const;
   const single = [...state.smsModes].map(
     ([receptor, mode]) => html`<li>${number(sms.only(receptor))}: ${sms.modes[mode]}</li>`,
@@ -124,7 +126,7 @@ const smsModes = (locale: Locale, state: SandboxState, problem: HomeProblem | un
   const form = html`<div class="stack">
 ${inputsOf([receptor])}
 <div class="row"><select name="mode" aria-label="${sms.mode}">
-${options(SMS_MODES, state.smsMode, sms.modes)}</select><button>${apply}</button></div>
+${options(SMS_MODES, SMS_MODES.find((mode) => mode === refused?.mode) ?? state.smsMode, sms.modes)}</select><button>${apply}</button></div>
 </div>`;
   const summary = html`${sms.mode}: <span id="sms-mode" data-live>${sms.modes[state.smsMode]}</span>`;
   return html`${details('sms-mode-form', summary, postForm(locale, 'sms-mode', form), problem !== undefined)}

@@ -8,7 +8,7 @@ import { z } from 'zod';
 import { durationMs } from '../clock.ts';
 import { receptorSchema } from '../control.ts';
 import { PURCHASE_STATES, SMS_MODES, ZIBAL_MODES } from '../state.ts';
-import type { Harness, ProviderAddress } from '../wire.ts';
+import { asRecord, asText, type Harness, type ProviderAddress } from '../wire.ts';
 import { createChanges } from './changes.ts';
 import { ADVANCES, type HomeProblem, LIVE_SCRIPT, renderHome } from './home.ts';
 import { sendPage } from './send.ts';
@@ -85,7 +85,9 @@ export const addPages = async (
         const locale = localeOf(request);
         if (!fields.success) {
           const isReceptor = fields.error.issues[0]?.path[0] === 'receptor';
-          return home(request, reply, isReceptor ? 'receptor' : 'other');
+          const { receptor, mode } = asRecord(request.body);
+          const problem = isReceptor ? { receptor: asText(receptor), mode: asText(mode) } : 'other';
+          return home(request, reply, problem);
         }
         await act(fields.data);
         return reply.redirect(`/?lang=${locale}${anchor}`, 303);

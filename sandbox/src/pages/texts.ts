@@ -64,7 +64,7 @@ const en = {
     unknown: 'There is no payment with this number.',
     over: 'This payment has ended:',
     back: 'Back to the shop',
-    simulated: 'No money moves here: this is the sandbox.',
+    simulated: 'This payment gateway is an emulator. No money moves.',
     mode: 'The payment gateway',
     modes: { ok: 'works', unreachable: 'does not answer' } satisfies Record<ZibalMode, string>,
     statuses: {
@@ -171,7 +171,7 @@ const fa: Texts = {
     unknown: 'پرداختی با این شماره پیدا نشد.',
     over: 'این پرداخت تمام شده است:',
     back: 'بازگشت به فروشگاه',
-    simulated: 'اینجا سندباکس است و پولی جابه‌جا نمی‌شود.',
+    simulated: 'این درگاه پرداخت شبیه‌سازی شده است و پولی جابه‌جا نمی‌شود.',
     mode: 'درگاه پرداخت',
     modes: { ok: 'کار می‌کند', unreachable: 'پاسخ نمی‌دهد' },
     statuses: {

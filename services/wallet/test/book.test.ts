@@ -93,7 +93,7 @@ describe('Book', () => {
     expect(await harness.balanceOf(userId)).toBe(0);
   });
 
-  test('the same key with a different input is a conflict and changes nothing', async () => {
+  test('the same key with a different input is refused and changes nothing', async () => {
     const { userId } = harness.person();
     await harness.give(userId, 1_000);
     const idempotency_key = key();
@@ -105,8 +105,8 @@ describe('Book', () => {
       [purchase(userId, 100), purchase(userId, 100)],
     ]) {
       await expect(harness.book({ idempotency_key, bookings })).rejects.toMatchObject({
-        kind: 'conflict',
-        code: 'idempotency.other_input',
+        kind: 'validation',
+        fields: { idempotency_key: [{ key: 'idempotency.other_body' }] },
       });
     }
     expect(await harness.balanceOf(userId)).toBe(900);
@@ -245,16 +245,19 @@ describe('races', () => {
     const spent = 10_000 - (await harness.balanceOf(userId));
     expect([100, 200]).toContain(spent);
     for (const { amount, code } of outcomes)
-      expect(code).toBe(amount === spent ? 'booked' : 'idempotency.other_input');
+      expect(code).toBe(amount === spent ? 'booked' : 'validation_failed');
   });
 
-  test('a used key with a different input is a conflict even when the balance is insufficient', async () => {
+  test('a used key with a different input is refused even when the balance is insufficient', async () => {
     const { userId } = harness.person();
     await harness.give(userId, 100);
     const idempotency_key = key();
     await harness.book({ idempotency_key, bookings: [purchase(userId, 100)] });
     const other = harness.book({ idempotency_key, bookings: [purchase(userId, 99)] });
-    await expect(other).rejects.toMatchObject({ kind: 'conflict', code: 'idempotency.other_input' });
+    await expect(other).rejects.toMatchObject({
+      kind: 'validation',
+      fields: { idempotency_key: [{ key: 'idempotency.other_body' }] },
+    });
   });
 
   test('twenty concurrent first incomes create one wallet with the whole sum', async () => {

@@ -162,7 +162,7 @@ export const createPlayer = (harness: Harness): Player => {
       amount: Number(value) + 1,
     }));
     const answer = await send({ ...request, bookings });
-    assert(answer === 'idempotency.other_input', `another input under a used key: ${JSON.stringify(answer)}`);
+    assert(answer === 'validation_failed', `another input under a used key: ${JSON.stringify(answer)}`);
   };
 
   /** Refunds a purchase once. */

@@ -1,7 +1,7 @@
 /** `/docs/errors`: every error with its texts, those of the reader's language first. */
 import { message } from '@fitness/shared/kernel/error.ts';
 import { type Locale, translate, translator } from '@fitness/shared/kernel/i18n/translate.ts';
-import { type Html, html } from '@fitness/shared/pages/html.ts';
+import { breakable, type Html, html } from '@fitness/shared/pages/html.ts';
 import type { Page } from '@fitness/shared/pages/page.ts';
 import { ERROR_CATALOGUE, type ErrorRow, FIELD_MESSAGES, LANGUAGES } from '../../api/error-catalogue.ts';
 import { contents, docsPage, inline } from './page.ts';
@@ -17,7 +17,7 @@ export const errorsPage = (locale: Locale): Page => {
   const codeOf = (code: string | null): Html =>
     code === null
       ? html`<span class="quiet">${t(message('docs.errors.no_code'))}</span>`
-      : html`<code>${code}</code>`;
+      : html`<code>${breakable(code)}</code>`;
   // Several errors may have one code, and its anchor leads to the first.
   const anchorOf = ({ status, code }: ErrorRow, index: number, all: readonly ErrorRow[]): Html | false =>
     code !== null && all.findIndex((other) => other.code === code) === index && html` id="${status}-${code}"`;
@@ -30,7 +30,7 @@ export const errorsPage = (locale: Locale): Page => {
 ${textsOf(row.texts, locale)}
 <p><strong>${t(message('docs.errors.cause'))}:</strong> ${inline(row.causes[locale] ?? '')}</p>
 <p><strong>${t(message('docs.errors.remedy'))}:</strong> ${inline(row.remedies[locale] ?? '')}</p>
-${row.operations.length > 0 && html`<p dir="ltr" class="quiet">${row.operations.join(', ')}</p>`}
+${row.operations.length > 0 && html`<p dir="ltr" class="quiet">${breakable(row.operations.join(', '))}</p>`}
 </div>`;
   const statuses = [...new Set(ERROR_CATALOGUE.map(({ status }) => status))];
   return docsPage(

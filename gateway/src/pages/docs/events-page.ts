@@ -2,7 +2,7 @@
 import { message } from '@fitness/shared/kernel/error.ts';
 import type { MessageKey } from '@fitness/shared/kernel/i18n/catalogue.ts';
 import { type Locale, translate, translator } from '@fitness/shared/kernel/i18n/translate.ts';
-import { type Html, html } from '@fitness/shared/pages/html.ts';
+import { breakable, type Html, html } from '@fitness/shared/pages/html.ts';
 import type { Page } from '@fitness/shared/pages/page.ts';
 import type { AsyncApiDocument } from '../../api/asyncapi.ts';
 import { DOCUMENT_TEXTS } from '../../api/document-texts.ts';
@@ -36,7 +36,7 @@ ${Object.values(components.messages).map(({ name, summary, payload, 'x-consumers
       : message('docs.events.consumers', { services });
   return html`<section class="card" id="${name}">
 <div class="stack tight">
-<h2 lang="en" dir="ltr">${name}</h2>
+<h2 lang="en" dir="ltr">${breakable(name)}</h2>
 <p><strong>${t(message('docs.events.when'))}:</strong> ${whenOf(name, summary)}</p>
 <p><strong>${t(message('docs.errors.remedy'))}:</strong> ${inline(translate(locale, remedyOf(name)))}</p>
 <p class="quiet">${t(text)}</p>

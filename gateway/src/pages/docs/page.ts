@@ -1,7 +1,7 @@
 /** The frame of the pages below `/docs` that are no reference: the frame of all pages, with links between them. */
 import { type Message, message } from '@fitness/shared/kernel/error.ts';
 import { type Locale, translator } from '@fitness/shared/kernel/i18n/translate.ts';
-import { type Html, html } from '@fitness/shared/pages/html.ts';
+import { breakable, type Html, html } from '@fitness/shared/pages/html.ts';
 import { languageLinks } from '@fitness/shared/pages/languages.ts';
 import { type Page, renderPage } from '@fitness/shared/pages/page.ts';
 
@@ -22,20 +22,34 @@ export const docsLinks = (locale: Locale, path: string): Html => {
   )}${languageLinks(locale, path)}</nav>`;
 };
 
-/** Links to the parts of a page; their texts are English or numbers. */
+export interface Part {
+  id: string;
+  title: string;
+}
+
+/** Links to the parts of a page, each with its own parts beside it; their texts are English or numbers. */
 export const contents = (
   locale: Locale,
   path: string,
-  parts: readonly { id: string; title: string }[],
+  parts: readonly (Part & { parts?: readonly Part[] })[],
 ): Html => {
   const title = translator(locale)(message('docs.contents'));
-  const links = parts.map((part) => html`<a href="${path}?lang=${locale}#${part.id}">${part.title}</a>`);
-  return html`<nav class="row" aria-label="${title}"><div class="row" lang="en" dir="ltr">${links}</div></nav>`;
+  const link = (part: Part): Html =>
+    html`<a href="${path}?lang=${locale}#${part.id}">${breakable(part.title)}</a>`;
+  const list = (all: typeof parts, isNested: boolean): Html =>
+    html`<ul class="plain ${isNested ? 'stack' : 'row'}" role="list">${all.map(
+      ({ parts: own = [], ...part }) =>
+        own.length === 0
+          ? html`<li>${link(part)}</li>\n`
+          : html`<li class="row"><strong>${link(part)}</strong>${list(own, false)}</li>\n`,
+    )}</ul>`;
+  const isNested = parts.some(({ parts: own = [] }) => own.length > 0);
+  return html`<nav class="row" aria-label="${title}"><div lang="en" dir="ltr">${list(parts, isNested)}</div></nav>`;
 };
 
 /** `code` in backticks, the rest as text. */
 export const inline = (text: string): Html =>
-  html`${text.split('`').map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : part))}`;
+  html`${text.split('`').map((part, index) => (index % 2 === 1 ? html`<code>${breakable(part)}</code>` : part))}`;
 
 export const docsPage = (locale: Locale, path: string, title: Message, body: Html): Page =>
   renderPage({

@@ -3,11 +3,11 @@ import { readFileSync } from 'node:fs';
 import { posix } from 'node:path';
 import { type Message, message } from '@fitness/shared/kernel/error.ts';
 import { DEFAULT_LOCALE, type Locale, translator } from '@fitness/shared/kernel/i18n/translate.ts';
-import { type Html, html, renderedHtml } from '@fitness/shared/pages/html.ts';
+import { breakable, type Html, html, renderedHtml } from '@fitness/shared/pages/html.ts';
 import type { Page } from '@fitness/shared/pages/page.ts';
 import GithubSlugger from 'github-slugger';
 import MarkdownIt, { type Token } from 'markdown-it';
-import { contents, docsPage } from './page.ts';
+import { contents, docsPage, type Part } from './page.ts';
 
 interface Text {
   path: string;
@@ -28,6 +28,11 @@ const markdown = new MarkdownIt({ html: false });
 markdown.renderer.rules.td_open = (tokens, index, options, _env, renderer) =>
   `${renderer.renderToken(tokens, index, options)}<div>`;
 markdown.renderer.rules.td_close = () => '</div></td>\n';
+markdown.renderer.rules.code_inline = (tokens, index) =>
+  html`<code>${breakable(tokens[index]?.content ?? '')}</code>`.toString();
+
+/** Versions of a changelog are in brackets for link definitions, which the file does not have. */
+const withoutBrackets = (source: string): string => source.replaceAll(/^## \[([^\]]+)\]/gm, '## $1');
 
 /** A link within the text or to another of the texts, with the language of the page; null for a link elsewhere. */
 const addressOf = (target: string, { file, path }: Text, locale: Locale): string | null => {
@@ -67,18 +72,13 @@ const labelCells = (tokens: readonly Token[]): void => {
   });
 };
 
-interface Heading {
-  id: string;
-  title: string;
-}
-
-interface Section extends Heading {
-  parts: readonly Heading[];
+interface Section extends Part {
+  parts: readonly Part[];
   tokens: Token[];
 }
 
 /** Gives each heading the anchor that it has in the documentation site. */
-const headingsOf = (tokens: readonly Token[]): (Heading & { level: string; start: number })[] => {
+const headingsOf = (tokens: readonly Token[]): (Part & { level: string; start: number })[] => {
   const slugger = new GithubSlugger();
   return tokens.flatMap((token, start) => {
     if (token.type !== 'heading_open') return [];
@@ -91,7 +91,7 @@ const headingsOf = (tokens: readonly Token[]): (Heading & { level: string; start
 
 const parse = (text: Text, locale: Locale): { lead: Token[]; sections: Section[] } => {
   const source = readFileSync(new URL(`../../../../${text.file}`, import.meta.url), 'utf8');
-  const tokens = markdown.parse(source, {});
+  const tokens = markdown.parse(withoutBrackets(source), {});
   labelCells(tokens);
   for (const token of tokens) {
     if (token.children) token.children = withKnownLinks(token.children, text, locale);
@@ -119,11 +119,7 @@ export const textPage = (locale: Locale, text: Text): Page => {
     html`${locale !== DEFAULT_LOCALE && html`<p class="notice">${t(message('docs.in_english'))}</p>`}
 <div class="stack" lang="en" dir="ltr">
 ${render(lead)}
-${contents(
-  locale,
-  text.path,
-  sections.flatMap((section) => [section, ...section.parts]),
-)}
+${contents(locale, text.path, sections)}
 ${sections.map(
   ({ tokens }) => html`<section class="card">
 ${render(tokens)}</section>

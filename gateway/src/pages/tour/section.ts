@@ -30,7 +30,7 @@ const exchange = (request: TourRequest, sandboxUrl: string): Html => {
   const url = request.at === 'sandbox' ? `${sandboxUrl}${request.path}` : request.path;
   return html`<li class="stack" data-request="${JSON.stringify({ ...request, url })}">
 <pre dir="ltr" tabindex="0">${textOf(request, url)}</pre>
-<p><span class="badge" dir="ltr">${request.status[0]}</span></p>
+<p class="row"><span class="badge" dir="ltr">${request.status[0]}</span><code class="proof" dir="ltr" hidden></code></p>
 <pre dir="ltr" tabindex="0" class="answer" hidden></pre></li>`;
 };
 

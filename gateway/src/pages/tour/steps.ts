@@ -17,6 +17,8 @@ export interface TourRequest {
   isAwaited?: boolean;
   /** Names of values → their places in the answer, such as `data.0.code`. What is an address is kept from its last slash on. */
   keep?: Readonly<Record<string, string>>;
+  /** What the step proves: a place in the answer and its value, shown above the answer. The step fails with another value. */
+  proof?: { place: string; value: string | number | null };
 }
 
 export interface TourStep {
@@ -83,6 +85,14 @@ const DELETION: readonly TourRequest[] = [
   deleteAccount(202, { confirmation_code: '{code}' }),
 ];
 
+const redeem = (status: readonly number[]): TourRequest => ({
+  method: 'POST',
+  path: '/api/v1/payments/store-purchases',
+  isSignedIn: true,
+  body: { channel: 'cafebazaar', product_id: 'premium_plus', purchase_token: 'tour-{phone}' },
+  status,
+});
+
 export const TOUR_STEPS: readonly TourStep[] = [
   {
     name: 'blocked',
@@ -138,13 +148,8 @@ export const TOUR_STEPS: readonly TourStep[] = [
         body: { product_id: 'premium_plus', state: 'purchased' },
         status: [200],
       },
-      {
-        method: 'POST',
-        path: '/api/v1/payments/store-purchases',
-        isSignedIn: true,
-        body: { channel: 'cafebazaar', product_id: 'premium_plus', purchase_token: 'tour-{phone}' },
-        status: [201, 200],
-      },
+      redeem([201, 200]),
+      redeem([200]),
     ],
   },
   {
@@ -187,7 +192,12 @@ export const TOUR_STEPS: readonly TourStep[] = [
         status: [201],
       },
       advanceClock('8d'),
-      { method: 'GET', path: '/api/v1/training-services/{service}', status: [200] },
+      {
+        method: 'GET',
+        path: '/api/v1/training-services/{service}',
+        status: [200],
+        proof: { place: 'data.boost', value: null },
+      },
     ],
   },
   {
@@ -198,7 +208,13 @@ export const TOUR_STEPS: readonly TourStep[] = [
     requests: [
       advanceClock('31d'),
       logIn(MEMBER.username),
-      { method: 'GET', path: '/api/v1/auth/me', isSignedIn: true, status: [200] },
+      {
+        method: 'GET',
+        path: '/api/v1/auth/me',
+        isSignedIn: true,
+        status: [200],
+        proof: { place: 'user.current_subscription', value: null },
+      },
     ],
   },
   {

@@ -28,11 +28,11 @@ for (const text of tour.querySelectorAll('[data-request] pre:first-child'))
   templates.set(text, text.textContent);
 
 const clear = (item) => {
-  const [request, badge, answer] = item.querySelectorAll('pre:first-child, .badge, .answer');
+  const [request, badge, proof, answer] = item.querySelectorAll('pre:first-child, .badge, .proof, .answer');
   request.textContent = templates.get(request);
   badge.className = 'badge';
-  answer.hidden = true;
-  return { request, badge, answer };
+  proof.hidden = answer.hidden = true;
+  return { request, badge, proof, answer };
 };
 
 const JSON_TEXT = /("(?:[^"\\]|\\.)*")/;
@@ -43,10 +43,18 @@ const showJson = (element, json) => {
   element.replaceChildren(...parts.map((part, i) => (i % 2 === 1 ? isolated(part) : part)));
 };
 
-/** Whether the answer has the status that the page promises. Rejects without an answer. */
+/** Whether the answer has the value that the step proves. */
+const showProof = (element, { place, value }, json) => {
+  const found = at(json, place);
+  element.textContent = `${place}: ${JSON.stringify(found)}`;
+  element.hidden = false;
+  return found === value;
+};
+
+/** Whether the answer has the status and the value that the page promises. Rejects without an answer. */
 const exchange = async (item) => {
   const wanted = JSON.parse(item.dataset.request);
-  const { request, badge, answer } = clear(item);
+  const { request, badge, proof, answer } = clear(item);
   request.textContent = fill(templates.get(request));
   let response = await send(wanted);
   while (wanted.isAwaited && !wanted.status.includes(response.status)) {
@@ -65,7 +73,8 @@ const exchange = async (item) => {
   const json = JSON.parse(text);
   showJson(answer, json);
   for (const [name, path] of Object.entries(wanted.keep ?? {})) values.set(name, lastSegment(at(json, path)));
-  return isFine;
+  const isProved = wanted.proof === undefined || showProof(proof, wanted.proof, json);
+  return isFine && isProved;
 };
 
 /** What follows a step uses what the step has made. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { html } from './html.ts';
+import { breakable, html } from './html.ts';
 
 describe('html', () => {
   test('html escapes every value, including those in attributes and lists', () => {
@@ -22,5 +22,10 @@ describe('html', () => {
 
   test('html writes numbers, and nothing for false, null and undefined', () => {
     expect(html`${0}|${false}|${null}|${undefined}`.toString()).toBe('0|||');
+  });
+
+  test('a name may break after its dots, slashes and underscores, and nowhere at its end', () => {
+    expect(breakable('gyms.gym_deleted.').toString()).toBe('gyms.<wbr>gym_<wbr>deleted.');
+    expect(breakable('GET /posts/{id} <b>').toString()).toBe('GET /<wbr>posts/{id} &lt;b&gt;');
   });
 });

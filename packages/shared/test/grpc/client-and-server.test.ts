@@ -123,7 +123,7 @@ describe('a refusal', () => {
     ['bad_request', badRequest('payments.insufficient_balance', message('payments.insufficient_balance'))],
     ['forbidden', forbidden('not yours')],
     ['not_found', notFound('gyms.not_found')],
-    ['conflict', conflict('idempotency.other_input', message('blocker.gym_ownership', { count: 3 }))],
+    ['conflict', conflict('idempotency.running', message('blocker.gym_ownership', { count: 3 }))],
     ['unauthenticated', unauthenticated()],
     ['validation', invalid({ amount: message('validation.min_value', { min: 1 }) })],
     [

@@ -672,7 +672,7 @@ describe('bad input', () => {
     const answer = await send('POST', '/things', { caller: member, headers, payload: gzipSync('{}') });
     expect([answer.headers['accept-encoding'], answer.json()]).toEqual([
       'identity',
-      { message: 'This `Content-Encoding` is not supported. Send the body without it.' },
+      { message: 'This Content-Encoding is not supported. Send the body without it.' },
     ]);
   });
 

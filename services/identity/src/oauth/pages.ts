@@ -45,7 +45,7 @@ const formPage = (
     formTargets: [formTarget(client.redirectUri)],
   });
 
-const clientName = ({ name }: ShownClient, t: Translate): string =>
+const clientName = ({ name }: Pick<ShownClient, 'name'>, t: Translate): string =>
   isolate(name ?? t(message('oauth.unnamed')));
 
 const form = ({ action, csrf }: FormState, content: Html): Html =>
@@ -177,12 +177,20 @@ ${form(
   });
 };
 
+/** An OAuth error code, folded: it tells the user nothing. */
+const codeDetails = (t: Translate, code: string): Html =>
+  html`<details><summary>${t(message('oauth.refused.code'))}</summary><p><bdi dir="ltr" class="code">${code}</bdi></p></details>`;
+
 /**
  * Shown before the user has signed in, instead of a redirect to the client. `to`: the client's address with the error, which
- * the page links to. `path`: shows the page again; undefined if it cannot be shown again.
+ * the page links to. `path`: shows the page again; undefined if it cannot be shown again. `name`: of the client.
  */
-export const leavePage = (locale: Locale, to: string, path: string | undefined): Page => {
+export const leavePage = (
+  locale: Locale,
+  { to, path, name }: { to: string; path: string | undefined; name: string | undefined },
+): Page => {
   const t = translator(locale);
+  const client = clientName({ name }, t);
   const { search, hash } = new URL(to);
   const code = new URLSearchParams(search).get('error') ?? new URLSearchParams(hash.slice(1)).get('error');
   const isChosen = code === 'access_denied';
@@ -190,12 +198,13 @@ export const leavePage = (locale: Locale, to: string, path: string | undefined):
   return renderPage({
     locale,
     status: isChosen ? 200 : 400,
-    title: t(message(isChosen ? 'oauth.left.title' : 'oauth.refused.title')),
+    title: t(isChosen ? message('oauth.left.title') : message('oauth.refused.client', { client })),
     aside: path === undefined ? undefined : languageLinks(locale, path),
     body: html`<section class="card">
-<p>${t(isChosen ? message('oauth.left.body') : message('oauth.refused.body', { code: isolate(code ?? '') }))}</p>
-<p class="notice waiting">${t(message('oauth.leave.notice', { host }))}</p>
+<p>${t(isChosen ? message('oauth.left.body', { client }) : message('oauth.refused.client.body', { client }))}</p>
+<p class="notice waiting">${t(message('oauth.leave.notice', { host, client }))}</p>
 <p class="row"><a class="button" rel="noreferrer" href="${to}">${t(message('oauth.leave.go', { host }))}</a></p>
+${!isChosen && code !== null && codeDetails(t, code)}
 </section>`,
   });
 };
@@ -209,7 +218,7 @@ export const pendingPage = (state: FormState & { scheduledAt: string }): Page =>
     title: message('oauth.pending.title'),
     body: html`<section class="card">
 <p>${t(message('oauth.pending.body', values))}</p>
-${form(state, buttons(['cancel', t(message('oauth.back'))]))}
+${form(state, buttons(['cancel', t(message('oauth.back', { client: clientName(state.client, t) }))]))}
 </section>`,
   });
 };
@@ -228,12 +237,12 @@ export const problemPage = (locale: Locale, { status, code, path }: ProblemPageO
   const [title, text] =
     code === undefined
       ? [message('oauth.expired.title'), message('oauth.expired.body')]
-      : [message('oauth.refused.title'), message('oauth.refused.body', { code: isolate(code) })];
+      : [message('oauth.refused.title'), message('oauth.refused.body')];
   return renderPage({
     locale,
     status,
     title: t(title),
     aside: path === undefined ? undefined : languageLinks(locale, path),
-    body: html`<section class="card"><p>${t(text)}</p></section>`,
+    body: html`<section class="card"><p>${t(text)}</p>${code !== undefined && codeDetails(t, code)}</section>`,
   });
 };

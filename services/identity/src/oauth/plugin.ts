@@ -257,7 +257,11 @@ const renderError: ProviderOptions['renderError'] = (ctx, code) => {
 const renderLeaving: ProviderOptions['renderLeaving'] = (ctx, location) => {
   // A page that answers the form of an interaction is shown only once.
   const path = ctx.path === OAUTH_PATHS.authorize ? ctx.url : undefined;
-  const { status, html, headers } = leavePage(localeOf(ctx), location, path);
+  const { status, html, headers } = leavePage(localeOf(ctx), {
+    to: location,
+    path,
+    name: ctx.oidc.client?.clientName,
+  });
   ctx.remove('location');
   ctx.status = status;
   ctx.set(headers);

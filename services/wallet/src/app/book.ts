@@ -3,7 +3,7 @@
  * so it writes only the wallets, the entry and the payments. The event is published with the seal (seal-ledger.ts).
  */
 import { createHash } from 'node:crypto';
-import { conflict, invalid, message } from '@fitness/shared/kernel/error.ts';
+import { invalid, message } from '@fitness/shared/kernel/error.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { isBalanceFull, isInsufficientBalance } from '../domain/balance.ts';
 import { BOOKABLE_TYPES, type Booking, bookingMeta, bookingRows } from '../domain/booking.ts';
@@ -25,9 +25,9 @@ interface BookOutput {
 }
 
 /**
- * Throws 422 for invalid bookings, and `idempotency.other_input` (a conflict) for a key that was used with other bookings.
- * Throws `payments.insufficient_balance` when a balance would fall below zero, and `payments.balance_limit` when it would
- * exceed 2^53 - 1.
+ * Throws 422 for invalid bookings, and under `idempotency_key` for a key that was used with other bookings. Throws
+ * `payments.insufficient_balance` when a balance would fall below zero, and `payments.balance_limit` when it would exceed
+ * 2^53 - 1.
  */
 export type Book = (input: BookInput) => Promise<BookOutput>;
 
@@ -54,8 +54,7 @@ export const createBook =
   };
 
 const replay = (entry: LedgerEntry, inputHash: string): BookOutput => {
-  if (entry.inputHash !== inputHash)
-    throw conflict('idempotency.other_input', message('idempotency.other_body'));
+  if (entry.inputHash !== inputHash) throw invalid({ idempotency_key: message('idempotency.other_body') });
   return { paymentIds: entry.paymentIds, replayed: true };
 };
 

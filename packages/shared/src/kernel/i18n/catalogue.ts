@@ -24,7 +24,6 @@ export const PARAMETERS = {
   app: 'verbatim',
   balance: 'number',
   client: 'verbatim',
-  code: 'verbatim',
   count: 'number',
   /** The date part of `language.instant`. */
   date: 'verbatim',

@@ -56,6 +56,11 @@ describe('every text', () => {
       expect(parametersOf(texts[key] ?? '')).toEqual(parametersOf(en[key as keyof typeof en]));
     });
 
+    test('only texts of the documentation mark code, because people read the others as they are', () => {
+      const marked = Object.entries(texts).filter(([, text]) => text.includes('`'));
+      expect(marked.map(([key]) => key).filter((key) => !key.startsWith('docs.'))).toEqual([]);
+    });
+
     test('a catalogue has no text that English lacks', () => {
       const others = Object.keys(texts).filter((key) => !isForm(key));
       expect(others.sort()).toEqual(keys.filter((key) => !isForm(key)).sort());

@@ -27,9 +27,9 @@ export const catalogue = {
   'error.internal': 'Something went wrong on our end.',
   'error.unavailable': 'Part of our service is unavailable right now. Please try again in a moment.',
   'error.overloaded': 'We are handling too many requests right now. Please try again in a moment.',
-  'error.invalid_host': 'The request must have exactly one valid `Host` header.',
-  'error.transfer_encoding': 'This `Transfer-Encoding` is not supported. Use `chunked` or `Content-Length`.',
-  'error.content_encoding': 'This `Content-Encoding` is not supported. Send the body without it.',
+  'error.invalid_host': 'The request must have exactly one valid Host header.',
+  'error.transfer_encoding': 'This Transfer-Encoding is not supported. Use chunked or a Content-Length.',
+  'error.content_encoding': 'This Content-Encoding is not supported. Send the body without it.',
   'error.nested_too_deeply': 'The request body is nested too deeply.',
   'error.outcome_unknown':
     'We lost the connection to part of our service, so we do not know whether your request took effect. Check the result before you try again.',
@@ -124,7 +124,7 @@ export const catalogue = {
 
   'oauth.unnamed': 'Unnamed app',
   'oauth.cancel': 'Cancel',
-  'oauth.back': 'Back to the app',
+  'oauth.back': 'Back to {client}',
   'oauth.login.title': 'Sign in to connect {client}',
   'oauth.login.lead':
     '{client} wants to access your account on the fitness platform. Sign in to see what it asks for.',
@@ -153,11 +153,13 @@ export const catalogue = {
   'oauth.expired.title': 'This page has expired',
   'oauth.expired.body': 'Go back to the app and try again.',
   'oauth.refused.title': 'The app could not be connected',
-  'oauth.refused.body':
-    'We could not accept the request of the app ({code}). Go back to the app and try again.',
+  'oauth.refused.body': 'We could not accept the request of the app. Go back to the app and try again.',
+  'oauth.refused.client': '{client} could not be connected',
+  'oauth.refused.client.body': 'We could not accept the request of {client}. Go back there and try again.',
+  'oauth.refused.code': 'For the developer of the app',
   'oauth.left.title': 'Sign-in canceled',
-  'oauth.left.body': 'The app has no access to your fitness account.',
-  'oauth.leave.notice': 'You are about to leave this site for {host}. Continue only if you trust the app.',
+  'oauth.left.body': '{client} has no access to your fitness account.',
+  'oauth.leave.notice': 'You are about to leave this site for {host}. Continue only if you trust {client}.',
   'oauth.leave.go': 'Continue to {host}',
   'oauth.cannot.credentials':
     'see or change your password, or change your email address, phone number, bank account, or two-factor authentication',
@@ -238,7 +240,7 @@ export const catalogue = {
   'account_deletion.stale': 'This page has expired, or your browser does not accept its cookie.',
   'account_deletion.reopen': 'Open the page again',
   'account_deletion.sign_out': 'Sign out',
-  'account_deletion.blocked': 'This blocks the deletion of your account:',
+  'account_deletion.blocked': 'You cannot delete your account yet:',
   'account_deletion.free': 'Nothing blocks the deletion of your account.',
   'account_deletion.unchecked': 'We check whether anything blocks the deletion when you request the code.',
   'account_deletion.again': 'Check again',
@@ -787,7 +789,7 @@ export const catalogue = {
     'The member pays at the payment gateway, which leads back to the API. The money is in the balance.',
   'start.tour.purchase': '5. A purchase in an app store',
   'start.tour.purchase.lead':
-    'The member buys a subscription in the store and redeems it (201). Redeeming it again changes nothing (200).',
+    'The member buys a subscription in the store and redeems it: first 201, then 200 for the repeat, which changes nothing.',
   'start.tour.boost': '6. A boost that ends',
   'start.tour.boost.lead':
     'The member offers a training service and boosts it for a week. The clock of the product is advanced by 8 days: the boost has ended.',
@@ -986,8 +988,6 @@ export const catalogue = {
   'docs.errors.cause.error.nested_too_deeply': 'The JSON body is nested deeper than 32 levels.',
   'docs.errors.cause.error.forbidden':
     'The token lacks a permission or a scope, or the route is not for this kind of token.',
-  'docs.errors.cause.idempotency.other_body':
-    'The `Idempotency-Key` was already used for a different request.',
   'docs.errors.cause.idempotency.running':
     'An earlier request with the same `Idempotency-Key` is still running.',
   'docs.errors.cause.error.internal': 'Something unexpected went wrong on our side.',
@@ -1056,7 +1056,6 @@ export const catalogue = {
     'Show the messages of `blockers`. Try again once all of them are resolved.',
   'docs.errors.remedy.auth.second_factor_required': 'Turn on two-factor authentication.',
   'docs.errors.remedy.auth.second_factor_armed': 'Turn it off first if you want another secret.',
-  'docs.errors.remedy.idempotency.other_body': 'Use a new key for each purchase, deposit or withdrawal.',
   'docs.errors.remedy.idempotency.running': 'Repeat the request with the same key after a moment.',
   'docs.errors.remedy.error.outcome_unknown':
     'Repeat the request with the same `Idempotency-Key`, or read the resource.',

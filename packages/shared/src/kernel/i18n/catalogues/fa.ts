@@ -26,10 +26,10 @@ export const catalogue: Catalogue = {
   'error.internal': 'مشکلی از سمت ما پیش آمده است.',
   'error.unavailable': 'بخشی از سرویس ما در حال حاضر در دسترس نیست. لطفاً چند لحظهٔ دیگر دوباره تلاش کنید.',
   'error.overloaded': 'در حال حاضر درخواست‌ها بسیار زیاد است. لطفاً چند لحظهٔ دیگر دوباره تلاش کنید.',
-  'error.invalid_host': 'درخواست باید دقیقاً یک هدر `Host` معتبر داشته باشد.',
+  'error.invalid_host': 'درخواست باید دقیقاً یک هدر Host معتبر داشته باشد.',
   'error.transfer_encoding':
-    'این `Transfer-Encoding` پشتیبانی نمی‌شود. از `chunked` یا `Content-Length` استفاده کنید.',
-  'error.content_encoding': 'این `Content-Encoding` پشتیبانی نمی‌شود. بدنهٔ درخواست را بدون آن بفرستید.',
+    'این Transfer-Encoding پشتیبانی نمی‌شود. از chunked یا Content-Length استفاده کنید.',
+  'error.content_encoding': 'این Content-Encoding پشتیبانی نمی‌شود. بدنهٔ درخواست را بدون آن بفرستید.',
   'error.nested_too_deeply': 'بدنهٔ درخواست بیش از حد تودرتو است.',
   'error.outcome_unknown':
     'ارتباط ما با بخشی از سرویس قطع شد و نمی‌دانیم درخواست شما انجام شده است یا نه. پیش از تلاش دوباره، نتیجه را بررسی کنید.',
@@ -124,7 +124,7 @@ export const catalogue: Catalogue = {
 
   'oauth.unnamed': 'اپلیکیشن بی‌نام',
   'oauth.cancel': 'انصراف',
-  'oauth.back': 'بازگشت به اپلیکیشن',
+  'oauth.back': 'بازگشت به {client}',
   'oauth.login.title': 'برای اتصال {client} وارد شوید',
   'oauth.login.lead':
     '{client} می‌خواهد به حساب شما در پلتفرم تناسب اندام دسترسی داشته باشد. وارد شوید تا ببینید چه دسترسی‌هایی می‌خواهد.',
@@ -153,11 +153,13 @@ export const catalogue: Catalogue = {
   'oauth.expired.title': 'مهلت این صفحه تمام شده است',
   'oauth.expired.body': 'به اپلیکیشن برگردید و دوباره تلاش کنید.',
   'oauth.refused.title': 'اپلیکیشن متصل نشد',
-  'oauth.refused.body': 'درخواست اپلیکیشن پذیرفته نشد ({code}). به اپلیکیشن برگردید و دوباره تلاش کنید.',
+  'oauth.refused.body': 'درخواست اپلیکیشن پذیرفته نشد. به اپلیکیشن برگردید و دوباره تلاش کنید.',
+  'oauth.refused.client': '{client} متصل نشد',
+  'oauth.refused.client.body': 'درخواست {client} پذیرفته نشد. به آن برگردید و دوباره تلاش کنید.',
+  'oauth.refused.code': 'برای سازندهٔ اپلیکیشن',
   'oauth.left.title': 'ورود لغو شد',
-  'oauth.left.body': 'این اپلیکیشن به حساب ورزشی شما دسترسی ندارد.',
-  'oauth.leave.notice':
-    'دارید از این سایت به {host} می‌روید. فقط اگر به این اپلیکیشن اعتماد دارید ادامه دهید.',
+  'oauth.left.body': '{client} به حساب ورزشی شما دسترسی ندارد.',
+  'oauth.leave.notice': 'دارید از این سایت به {host} می‌روید. فقط اگر به {client} اعتماد دارید ادامه دهید.',
   'oauth.leave.go': 'ادامه به {host}',
   'oauth.cannot.credentials':
     'رمز عبور شما را ببیند یا عوض کند، یا ایمیل، شمارهٔ موبایل، حساب بانکی یا ورود دومرحله‌ای شما را تغییر دهد',
@@ -237,7 +239,7 @@ export const catalogue: Catalogue = {
   'account_deletion.stale': 'مهلت این صفحه تمام شده است یا مرورگر شما کوکی آن را نمی‌پذیرد.',
   'account_deletion.reopen': 'باز کردن دوبارهٔ صفحه',
   'account_deletion.sign_out': 'خروج',
-  'account_deletion.blocked': 'این موارد مانع حذف حساب شماست:',
+  'account_deletion.blocked': 'هنوز نمی‌توانید حسابتان را حذف کنید:',
   'account_deletion.free': 'چیزی مانع حذف حساب شما نیست.',
   'account_deletion.unchecked': 'وقتی کد را درخواست کنید، بررسی می‌کنیم که چیزی مانع حذف نباشد.',
   'account_deletion.again': 'بررسی دوباره',
@@ -783,7 +785,7 @@ export const catalogue: Catalogue = {
     'کاربر در درگاه پرداخت پول را می‌پردازد و به API برمی‌گردد. پول به موجودی‌اش اضافه شده است.',
   'start.tour.purchase': '۵. خرید از فروشگاه اپلیکیشن',
   'start.tour.purchase.lead':
-    'کاربر اشتراک را در فروشگاه می‌خرد و فعالش می‌کند (201). اگر دوباره فعالش کند، چیزی تغییر نمی‌کند (200).',
+    'کاربر اشتراک را در فروشگاه می‌خرد و فعالش می‌کند: بار اول (201). تکرارش چیزی را تغییر نمی‌دهد (200).',
   'start.tour.boost': '۶. نردبانی که تمام می‌شود',
   'start.tour.boost.lead':
     'کاربر خدمت مربیگری تازه‌ای اضافه می‌کند و آن را یک هفته نردبان می‌کند. ساعت سرویس‌ها را ۸ روز جلو می‌بریم و نردبان تمام می‌شود.',
@@ -975,8 +977,6 @@ export const catalogue: Catalogue = {
   'docs.errors.cause.error.nested_too_deeply': 'بدنهٔ JSON بیش از ۳۲ سطح تودرتو دارد.',
   'docs.errors.cause.error.forbidden':
     'توکن شما دسترسی یا محدودهٔ (scope) لازم را ندارد، یا این مسیر برای این نوع توکن نیست.',
-  'docs.errors.cause.idempotency.other_body':
-    'این `Idempotency-Key` برای درخواستی با محتوای دیگر استفاده شده است.',
   'docs.errors.cause.idempotency.running': 'درخواست قبلی با همین `Idempotency-Key` هنوز در حال انجام است.',
   'docs.errors.cause.error.internal': 'در سمت ما خطایی پیش‌بینی‌نشده رخ داده است.',
   'docs.errors.cause.licenses.replaced':
@@ -1041,8 +1041,6 @@ export const catalogue: Catalogue = {
   'docs.errors.remedy.auth.second_factor_required': 'ورود دومرحله‌ای را فعال کنید.',
   'docs.errors.remedy.auth.second_factor_armed':
     'اگر کلید دیگری می‌خواهید، اول ورود دومرحله‌ای را غیرفعال کنید.',
-  'docs.errors.remedy.idempotency.other_body':
-    'برای هر خرید، واریز یا برداشت یک `Idempotency-Key` تازه بسازید.',
   'docs.errors.remedy.idempotency.running': 'کمی بعد درخواست را با همان `Idempotency-Key` تکرار کنید.',
   'docs.errors.remedy.error.outcome_unknown':
     'درخواست را با همان `Idempotency-Key` تکرار کنید، یا منبع را بخوانید.',
