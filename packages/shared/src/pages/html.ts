@@ -43,9 +43,9 @@ export const renderedHtml = (text: string): Html => new Html(text);
 /** Unicode isolates: the direction of a name does not change the direction of the text around it. */
 export const isolate = (text: string): string => `\u2068${text}\u2069`;
 
-/** A name that may break after its dots, slashes and underscores. Copies of it are unchanged. */
+/** A name that may break after the dots, slashes and underscores inside it. Copies of it are unchanged. */
 export const breakable = (name: string): Html =>
-  html`${name.split(/(?<=[._/])(?=\w)/).map((part, index) => html`${index > 0 && html`<wbr>`}${part}`)}`;
+  html`${name.split(/(?<=[\w}][._/])(?=[\w{])/).map((part, index) => html`${index > 0 && html`<wbr>`}${part}`)}`;
 
 /** `text` that stays in one line. */
 export const unbroken = (text: string): string => text.replaceAll(' ', '\u00a0');
