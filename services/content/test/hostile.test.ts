@@ -119,9 +119,9 @@ const CASES: Case[] = [
   ['POST', '/training-services/:service/purchase', 'price', whole(1_000_000_000), {}, buyer],
 ];
 
-describe('a wrong value is 422 under its field, and nothing changes', () => {
+describe('a wrong value returns 422 under its field, and nothing changes', () => {
   test.each(CASES)(
-    '%s %s: a wrong value of %s is 422',
+    '%s %s: a wrong value of %s returns 422',
     async (method, path, field, values, beside, as = seller) => {
       const before = await everything();
       const failures: unknown[] = [];
@@ -159,7 +159,7 @@ describe('a wrong value is 422 under its field, and nothing changes', () => {
     expect(await everything()).toEqual(before);
   });
 
-  test('an Idempotency-Key that is empty, too long, or not visible ASCII is 422', async () => {
+  test('an Idempotency-Key that is empty, too long, or not visible ASCII returns 422', async () => {
     const before = await everything();
     for (const key of ['', 'two words', 'x'.repeat(256), 'tab\tbed', 'é'])
       expect([
@@ -254,7 +254,7 @@ describe('queries', () => {
     ['/trainees', 'is_delivered', ['', 'no', 'true&X=true']],
   ];
   test.each(WRONG)(
-    'GET %s: a wrong %s is 422 under its name, and an empty one is treated as absent',
+    'GET %s: a wrong %s returns 422 under its name, and an empty one is treated as absent',
     async (path, field, values) => {
       for (const value of values) {
         const query = `${path}?${field}=${value.replaceAll('X', field)}`;
@@ -292,7 +292,7 @@ describe('queries', () => {
       (rank) => `/training-services?cursor=${cursorOf('/training-services', [rank, 1])}`,
     ),
     ...[...ODD, 'training_service_id=9007199254740991'].map((query) => `/trainees?${query}`),
-  ])('GET %s is 200', async (query) => {
+  ])('GET %s returns 200', async (query) => {
     expect((await harness.send('GET', query, { as: buyer })).status).toBe(200);
   });
 
@@ -308,7 +308,7 @@ describe('queries', () => {
   });
 });
 
-test('an id that is not a positive integer is 404', async () => {
+test('an id that is not a positive integer returns 404', async () => {
   const ids = [
     '0',
     '-1',

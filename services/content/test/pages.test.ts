@@ -6,8 +6,8 @@ import { userProfile } from '../src/domain/profile.ts';
 import { createStore } from '../src/store/store.ts';
 import { type Harness, LIST_CACHES, mediaCopy, openHarness } from './support.ts';
 
-describe.each(LIST_CACHES)('with a cache of lists of %i MiB', (listCacheMib) => {
-  /** Pages by number, found by the ids of the lists in memory, while posts change. */
+describe.each(LIST_CACHES)('with a list cache of %i MiB', (listCacheMib) => {
+  // Numbered pages are built from the ids in the list cache while posts change.
 
   const USER = 'App\\Models\\User';
   const GYM = 'App\\Models\\Gym';

@@ -247,7 +247,7 @@ describe('400 and 404, with {error, code}, and nothing booked', () => {
     expect(harness.standIns.balance).toBe(0);
   });
 
-  test('the seller’s own service is 400 payments.own_service', async () => {
+  test('the seller’s own service returns 400 payments.own_service', async () => {
     const seller = someone();
     const answer = await buy(seller, await offer(seller));
     expect(answer.status).toBe(400);
@@ -266,7 +266,7 @@ describe('400 and 404, with {error, code}, and nothing booked', () => {
     expect(harness.standIns.booked.size).toBe(0);
   });
 
-  test('a purchase is 401 for a guest and 403 for a token without access to payments', async () => {
+  test('a purchase returns 401 for a guest and 403 for a token without access to payments', async () => {
     const id = await offer(someone());
     expect((await harness.send('POST', `/training-services/${id}/purchase`)).status).toBe(401);
     const as = caller(someone(), ['posts.view']);
@@ -354,7 +354,7 @@ describe('503: a service does not answer', () => {
     return { release, untilArrived: () => eventually(() => arrived) };
   };
 
-  test('a repeat is 503 if the wallet refuses it while the sweep may still pay', async () => {
+  test('a repeat returns 503 if the wallet refuses it while the sweep may still pay', async () => {
     const { buyer, id } = await interrupted('beside-the-sweep');
     const booking = holdNextBooking();
     const sweeping = harness.content.finishPurchases();

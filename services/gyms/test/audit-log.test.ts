@@ -24,7 +24,7 @@ const gymOf = async () => {
 };
 const put = (id: number, body: unknown, as = operator()) => harness.send('PUT', `/gyms/${id}`, { as, body });
 
-test('a review and a change of other fields in one request have an entry each', async () => {
+test('a review and a change of other fields in one request have one audit entry each', async () => {
   const { id } = await gymOf();
   const body = { name: 'Iron', gym_license_approved: false, gym_license_rejection_reason: 'Not legible' };
   const { result, entries, written } = await observer.observe(() => put(id, body));
@@ -74,7 +74,7 @@ test('clearing a license, a transfer, working periods, the crowd and a deletion 
   }
 });
 
-test('the same verdict for a new name has an entry as a review, and the change of the name does not', async () => {
+test('repeating a verdict for a new name is recorded as a review, and the renaming is not', async () => {
   const { id } = await gymOf();
   const verdict = { gym_license_approved: true };
   await put(id, verdict);

@@ -129,7 +129,7 @@ describe('wrong values', () => {
     'gym_license_approved',
     'gym_license_rejection_reason',
     'gym_license_media_id',
-  ])('PUT /gyms/{id} with a wrong %s is a 422 under it and changes nothing', async (field) => {
+  ])('PUT /gyms/{id} with a wrong %s returns 422 under it and changes nothing', async (field) => {
     const wrong = {
       ...WRONG,
       user_id: REFERENCE,
@@ -153,7 +153,7 @@ describe('wrong values', () => {
   });
 
   test.each(Object.keys(WRONG))(
-    'POST /gyms with a wrong %s is a 422 under it and stores nothing',
+    'POST /gyms with a wrong %s returns 422 under it and stores nothing',
     async (field) => {
       const before = await everything();
       const validFields = { name: 'Never', address: 'Nowhere', location_lat: 1, location_lng: 1 };
@@ -175,7 +175,7 @@ describe('wrong values', () => {
     ['crowd', 'capacity', [...REFERENCE, '100001', 'null'], { current: 1 }],
     ['working-periods', 'working_periods', ['{}', '{"$gt":""}', '"[]"', '5', 'null', 'true'], {}],
   ])(
-    'PUT /gyms/{id}/%s with a wrong %s is a 422 under it and changes nothing',
+    'PUT /gyms/{id}/%s with a wrong %s returns 422 under it and changes nothing',
     async (route, field, values, validFields) => {
       const before = await everything();
       expect(await unexpectedAnswers('PUT', `/gyms/${gymId}/${route}`, field, values, validFields)).toEqual(
@@ -186,7 +186,7 @@ describe('wrong values', () => {
   );
 
   test.each(['weekday', 'opens_at', 'closes_at'])(
-    'a wrong %s of a working period is a 422 under it and changes nothing',
+    'a wrong %s of a working period returns 422 under it and changes nothing',
     async (field) => {
       const before = await everything();
       const times = [
@@ -351,7 +351,7 @@ describe('queries', () => {
     ['/majors', 'per_page', NUMBERS],
   ];
   test.each(WRONG_QUERIES)(
-    'GET %s with a wrong %s is a 422, and an empty one is ignored',
+    'GET %s with a wrong %s returns 422, and an empty one is ignored',
     async (path, field, values) => {
       for (const value of values) {
         const query = `${path}${path.includes('?') ? '&' : '?'}${field}=${value.replaceAll('X', field)}`;
@@ -387,7 +387,7 @@ describe('queries', () => {
     ...[0, 0.5, 1e308].map((metres) => `near=1,1&cursor=${cursorOf('/gyms', [metres, 1], 'near')}`),
     ...['page=334', 'page=100&per_page=100', 'near=1,1&page=334', 'search=gym&page=334'],
     ...['city_id=9007199254740991', 'user_id=9007199254740991', 'major_ids=999999999999999', 'near=%2B1,-0'],
-  ])('GET /gyms?%s is 200', async (query) => {
+  ])('GET /gyms?%s returns 200', async (query) => {
     expect((await harness.send('GET', `/gyms?${query}`, { as: operator() })).status).toBe(200);
   });
 
@@ -409,7 +409,7 @@ describe('queries', () => {
 });
 
 describe('paths and headers', () => {
-  test('an id that is not a positive integer is a 404', async () => {
+  test('an id that is not a positive integer returns 404', async () => {
     const ids = [
       '0',
       '-1',
@@ -460,7 +460,7 @@ describe('paths and headers', () => {
     }
   });
 
-  test('an unsigned or forged caller context is a 401, even where guests have access', async () => {
+  test('an unsigned or forged caller context returns 401, even where guests have access', async () => {
     const guest = gatewayContext('gyms');
     for (const forged of [
       '',

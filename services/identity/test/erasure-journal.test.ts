@@ -36,7 +36,7 @@ const inJournal = async (): Promise<{ begun: number[]; done: number[] }> => {
   return ids;
 };
 
-test('the journal has erasures by operators and by the purge, with ids and times only', async () => {
+test('the journal records erasures by operators and by the purge, with only ids and times', async () => {
   const operator = await joinAs(harness, 'operator');
   const person = await join(harness);
   const created = (await accountOf(harness, person.id))?.created_at as Date;

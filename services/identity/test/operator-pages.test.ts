@@ -21,7 +21,7 @@ const limit = (person: Person, seconds: unknown, change: object = {}, more: obje
     body: JSON.stringify({ seconds, ...more }),
   });
 
-test('POST /session-limit ends this session earlier, but never later, and no other session', async () => {
+test('POST /session-limit shortens only this session and never extends it', async () => {
   const person = await join(harness);
   const other = (
     await harness.send('POST', '/auth/login', {
@@ -113,7 +113,7 @@ test('POST /session-limit assigns a session to a page and limits it to the pageâ
   expect(unknown.status).toBe(422);
 });
 
-test('a session of /ops may send only the fields of the page: no phone, e-mail or title', async () => {
+test('a session of /ops can send only the fields of the page: no phone, e-mail or title', async () => {
   const [operator, member] = [await joinAs(harness, 'administrator'), await join(harness)];
   expect((await limit(operator, 7_200, {}, { page: 'ops' })).status).toBe(204);
   const as = await callerOf(harness, operator.token);
@@ -139,7 +139,7 @@ test('a session of /ops may send only the fields of the page: no phone, e-mail o
   expect(await put(`/roles/${id}`, { permissions })).toBe(200);
 });
 
-test('introspection returns whether staff has a second factor', async () => {
+test('introspection says whether a staff account has a second factor', async () => {
   const operator = await joinAs(harness, 'operator');
   const member = await join(harness);
   const read = async (token: string) => (await harness.identity.call('Introspect', { token })).second_factor;

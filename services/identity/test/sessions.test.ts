@@ -162,7 +162,7 @@ describe('an operator who ends the session of a member', () => {
   const end = (person: Person, id: unknown, as = operator.caller) =>
     harness.send('DELETE', `/users/${person.id}/sessions/${id}`, { as });
 
-  test('ends this one alone at once, with its device; a repetition is 404', async () => {
+  test('an operator ends one session of a member at once, with its device; a repeat returns 404', async () => {
     const person = await join(harness);
     const token = await logInFrom(person);
     const as = await callerOf(harness, token);

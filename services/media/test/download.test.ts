@@ -72,7 +72,7 @@ describe('who may download a file (specification 4.3, rule 1)', () => {
     ['a draft', DRAFT, holder(9, 'posts.view_all')],
     ['an inactive training service', INACTIVE_SERVICE, holder(9, 'training_services.update_any')],
   ])(
-    'files of %s are 401 for a guest, 403 without view permission, and 200 for the owner',
+    'files of %s return 401 for a guest, 403 without view permission, and 200 for the owner',
     async (_name, target, viewer) => {
       const id = await uploaded(target);
       const others = holder(10, 'users.view_all', 'payments.view_all');
@@ -114,7 +114,7 @@ describe('who may download a file (specification 4.3, rule 1)', () => {
     harness.stubs.gyms.set(1, { active: true, ownerId: 7 });
   });
 
-  test('a file is 404 after the deletion of its target, even before the event is consumed', async () => {
+  test('a file returns 404 after the deletion of its target, even before the event is consumed', async () => {
     harness.stubs.gyms.set(50, { active: true, ownerId: 7 });
     const id = await uploaded({ ...GYM, attachable_id: 50 });
     harness.stubs.gyms.delete(50);
@@ -122,7 +122,7 @@ describe('who may download a file (specification 4.3, rule 1)', () => {
     expect((await harness.send('DELETE', `/media/${id}`, { as: OWNER })).status).toBe(404);
   });
 
-  test('a file is 503 for everyone while the target’s service is down', async () => {
+  test('a file returns 503 for everyone while the target’s service is down', async () => {
     const id = await uploaded();
     harness.stubs.up.gyms = false;
     expect(await statusesFor(id, GUEST, OWNER)).toEqual([503, 503]);
@@ -130,7 +130,7 @@ describe('who may download a file (specification 4.3, rule 1)', () => {
   });
 
   test.each(['424242', '0', '-1', '1.5', 'abc', '..%2f..%2fetc', '99999999999999999999'])(
-    'the file id %s is 404 for everyone',
+    'the file id %s returns 404 for everyone',
     async (id) => {
       for (const as of [GUEST, OWNER, VIEWER]) {
         expect((await harness.send('GET', `/media/${id}`, { as })).status).toBe(404);
@@ -183,7 +183,7 @@ describe('the response', () => {
     expect((await harness.send('GET', `/media/424242/a.png`)).status).toBe(404);
   });
 
-  test('a download is 404 when the stored file is missing', async () => {
+  test('a download returns 404 when the stored file is missing', async () => {
     const id = await uploaded();
     await harness.connection
       .collection<{ _id: number }>('media')
@@ -283,7 +283,7 @@ describe('ranges', () => {
   });
 
   test.each(['bytes=1000-', 'bytes=-0', 'bytes=9-0', 'bytes=abc', 'bytes=0-9,x', 'bytes=0-,0-'])(
-    'the range %s is 416 with the size',
+    'the range %s returns 416 with the size',
     async (range) => {
       const answer = await harness.download(GUEST, id, { range });
       expect([answer.status, answer.headers.get('content-range')]).toEqual([416, 'bytes */1000']);

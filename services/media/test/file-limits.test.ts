@@ -66,7 +66,7 @@ describe('a target with as many public files as allowed', () => {
     ['a gym', () => harness.newGym(), 20, 7],
     ['a profile', () => userTarget(51), 5, 51],
   ])(
-    'a further file of %s is 422 under file, and nothing stays on the disk',
+    'one more file for %s is refused with 422 under file, and nothing stays on the disk',
     async (_name, of, limit, owner) => {
       const target = of();
       const caller = owner === 7 ? OWNER : holder(owner);
@@ -129,11 +129,11 @@ describe('a target with as many public files as allowed', () => {
   });
 });
 
-describe('the media of a page', () => {
+describe('the files shown on a page', () => {
   /** The longest name of older releases, which has the longest link. */
   const filename = `${'💪'.repeat(196)}.png`;
 
-  test('the files of a page are complete next to a post with 1,250 files, in a small message', async () => {
+  test('a post with 1,250 files hides no file of the other posts on the page, and the message stays small', async () => {
     const ids = Array.from({ length: 30 }, (_, n) => 1_000 + n);
     const [crowded = 0, ...others] = ids;
     const oldest = (await store(post(crowded), 1_250, () => ({ filename }))).slice(0, 10);
@@ -160,10 +160,10 @@ describe('the media of a page', () => {
   });
 
   test.each<[string, Partial<Record<keyof MediaRow, unknown>>]>([
-    ['no time', { created_at: null }],
-    ['a text as its size', { size: 'large' }],
-    ['no name', { filename: null }],
-    ['an object as its id of the target', { attachable_id: { id: 1 } }],
+    ['no creation time', { created_at: null }],
+    ['text as its size', { size: 'large' }],
+    ['no file name', { filename: null }],
+    ['an object as its target id', { attachable_id: { id: 1 } }],
   ])('a stored row with %s is logged and left out', async (_name, wrong) => {
     const gym = harness.newGym();
     const [first, malformed, last] = await store(gym, 3, (n) => (n === 1 ? wrong : {}));

@@ -380,7 +380,7 @@ describe('refused forms', () => {
     },
   );
 
-  test('two lengths, or a length with chunked encoding, are 400', async () => {
+  test('two lengths, or a length with chunked encoding, return 400', async () => {
     for (const headers of [
       [FORM, 'content-length: 10', 'content-length: 11'],
       [FORM, 'content-length: 10', 'transfer-encoding: chunked'],

@@ -253,13 +253,16 @@ describe('refused images', () => {
       () => animation(1_200, 2, 2).webp({ lossless: true }).toBuffer(),
       TOO_MANY_FRAMES,
     ],
-  ])('an image is 422 under file, and nothing stays on the disk: %s', async (_name, make, text) => {
-    const content = await make();
-    const before = await harness.filesOnDisk();
-    const { status, body } = await harness.upload(OWNER, harness.newGym(), content);
-    expect([status, body.errors]).toEqual([422, { file: [text] }]);
-    expect(await harness.filesOnDisk()).toEqual(before);
-  });
+  ])(
+    'a refused image returns 422 under file, and nothing stays on the disk: %s',
+    async (_name, make, text) => {
+      const content = await make();
+      const before = await harness.filesOnDisk();
+      const { status, body } = await harness.upload(OWNER, harness.newGym(), content);
+      expect([status, body.errors]).toEqual([422, { file: [text] }]);
+      expect(await harness.filesOnDisk()).toEqual(before);
+    },
+  );
 });
 
 test('an image with the longest allowed sides is stored', async () => {
@@ -365,7 +368,7 @@ describe('a smaller image', () => {
   });
 
   test.each(['1', '0320', '320.0', '641', '99999', 'abc', '-320', '320&width=640'])(
-    'the width %s is 422 under width',
+    'the width %s returns 422 under width',
     async (width) => {
       for (const content of [PNG, pdf(100)]) {
         const { id } = await uploaded(content);

@@ -57,7 +57,7 @@ test('private documents have no copy', async () => {
   expect(harness.stubs.savedCopies).toEqual([]);
 });
 
-test('an upload is 503 outcome_unknown without an answer of the service, and the file is stored', async () => {
+test('an upload returns 503 outcome_unknown if the service does not answer, and the file is stored', async () => {
   const gym = harness.newGym();
   harness.stubs.before = (method) => {
     harness.stubs.up.gyms = method !== 'Save';

@@ -177,7 +177,7 @@ describe('who may download a private document (specification 4.3, rules 2 and 3)
     ]);
   });
 
-  test('a document is 503 for callers whose access depends on a service that is down', async () => {
+  test('a document returns 503 for callers whose access depends on a service that is down', async () => {
     const gym = (await harness.upload(OWNER, GYM_LICENSE)).body.data.id;
     const trainer = (await harness.upload(OWNER, trainerLicense(7))).body.data.id;
     Object.assign(harness.stubs.up, { gyms: false, identity: false });

@@ -51,7 +51,7 @@ const keysOfRows = async (): Promise<string[]> =>
     .toSorted();
 
 describe('files in a bucket', () => {
-  test('files are stored before the 201, served whole and in ranges, and leave nothing on the disk', async () => {
+  test('files are stored before the 201, served whole and in ranges, and not left on the disk', async () => {
     const content = pdf(6 * MEBIBYTE);
     const { status, body } = await harness.upload(OWNER, GYM, content);
     expect(status).toBe(201);
@@ -110,7 +110,7 @@ describe('files in a bucket', () => {
   });
 });
 
-test('an unreachable bucket is 503 and not ready, and leaves no row and no file on the disk', async () => {
+test('an upload to an unreachable bucket gets a 503, leaves nothing behind, and the service is not ready', async () => {
   const lost = await openHarness({ ...configOf(bucket), MEDIA_S3_ENDPOINT: 'http://127.0.0.1:1' });
   const { status } = await lost.upload(OWNER, GYM);
   // Refusals do not need the bucket.

@@ -35,7 +35,7 @@ const withLargeFile = async (
   }
 };
 
-test('downloads beyond the limit are 503 with Retry-After while none is slow', async () => {
+test('downloads beyond the limit return 503 with Retry-After while none is slow', async () => {
   await withLargeFile({ max: 3 }, async (harness, id) => {
     const [first] = await slowly(3, harness.url, id);
     for (const file of [id, `${id}/a.pdf`]) {

@@ -116,7 +116,7 @@ describe('file types and sizes', () => {
   });
 
   test.each(REFUSED)(
-    'a file is 422 under file, and nothing stays on the disk: %s',
+    'a refused file returns 422 under file, and nothing stays on the disk: %s',
     async (_name, content) => {
       const before = await harness.filesOnDisk();
       const answer = await harness.upload(OWNER, GYM, content, 'photo.png');
@@ -128,7 +128,7 @@ describe('file types and sizes', () => {
     },
   );
 
-  test('a file of exactly 25 MiB is accepted, and one byte more is 422', async () => {
+  test('a file of exactly 25 MiB is accepted, and one byte more returns 422', async () => {
     const largest = await harness.upload(OWNER, GYM, pdf(MAX_FILE_BYTES));
     expect([largest.status, largest.body.data.size]).toEqual([201, 25 * 1024 * 1024]);
     const before = await harness.filesOnDisk();
@@ -318,7 +318,7 @@ describe('wrong fields', () => {
     ['an inherited name as purpose', { ...GYM, purpose: 'constructor' }, PNG, ['purpose']],
     ['a purpose of another target', { ...GYM, purpose: 'trainer_license' }, PNG, ['purpose']],
     ['a license for a post', { ...POST, purpose: 'gym_license' }, PNG, ['purpose']],
-  ])('an upload is 422 under the name of the field: %s', async (_name, fields, content, wrong) => {
+  ])('an upload returns 422 under the name of the field: %s', async (_name, fields, content, wrong) => {
     const before = await harness.filesOnDisk();
     const form = new FormData();
     if (content !== undefined) form.set('file', new Blob([new Uint8Array(content)]), 'a.png');
@@ -328,7 +328,7 @@ describe('wrong fields', () => {
     expect(await harness.filesOnDisk()).toEqual(before);
   });
 
-  test('an upload of two files is 422, and neither is stored', async () => {
+  test('an upload of two files returns 422, and neither is stored', async () => {
     const before = await harness.filesOnDisk();
     const form = new FormData();
     for (const [field, value] of Object.entries(GYM)) form.set(field, String(value));
@@ -341,7 +341,7 @@ describe('wrong fields', () => {
     expect(await harness.filesOnDisk()).toEqual(before);
   });
 
-  test('a text in the file field is 422 under file', async () => {
+  test('a text in the file field returns 422 under file', async () => {
     const answer = await harness.upload(OWNER, { ...GYM, file: 'a.png' }, undefined);
     expect([answer.status, fieldsOf(answer)]).toEqual([422, ['file']]);
   });
@@ -372,7 +372,7 @@ describe('malformed forms', () => {
       'multipart/form-data; boundary=x',
       `${'--x\r\ncontent-disposition: form-data; name="a"\r\n\r\n1\r\n'.repeat(25)}--x--\r\n`,
     ],
-  ])('a malformed form is 400 and leaves nothing on the disk: %s', async (_name, type, body) => {
+  ])('a malformed form returns 400 and leaves nothing on the disk: %s', async (_name, type, body) => {
     const before = await harness.filesOnDisk();
     const answer = await harness.post(OWNER, body, type);
     expect([answer.status, answer.body]).toEqual([400, { message: expect.any(String) }]);
@@ -400,7 +400,7 @@ describe('malformed forms', () => {
 });
 
 describe('who may upload', () => {
-  test('an upload is 401 for a guest before the body is read, and 415 for anything but a form', async () => {
+  test('an upload returns 401 for a guest before the body is read, and 415 for anything but a form', async () => {
     expect((await harness.post(GUEST, 'x', 'multipart/form-data')).status).toBe(401);
     const others = [
       await harness.send('POST', '/media', { as: OWNER, body: GYM }),
@@ -412,7 +412,7 @@ describe('who may upload', () => {
   });
 
   test.each([undefined, 'application/json', 'multipart/form-data; boundary=x'])(
-    'a missing body with the type %s is 422 with every required field',
+    'a missing body with the type %s returns 422 with every required field',
     async (type) => {
       const answer = await fetch(`${harness.url}/api/v1/media`, {
         method: 'POST',
@@ -457,7 +457,7 @@ describe('who may upload', () => {
       holder(9, 'users.update_any'),
       { ...userTarget(7), purpose: 'trainer_license' },
     ],
-  ])('an upload is 403 for %s, and nothing stays on the disk', async (_name, as, fields) => {
+  ])('an upload returns 403 for %s, and nothing stays on the disk', async (_name, as, fields) => {
     const before = await harness.filesOnDisk();
     expect((await harness.upload(as, fields)).status).toBe(403);
     expect(await harness.filesOnDisk()).toEqual(before);
@@ -481,7 +481,7 @@ describe('who may upload', () => {
     expect((await harness.upload(as, fields)).status).toBe(201);
   });
 
-  test('an upload is 503 when the target’s service is down, and nothing stays on the disk', async () => {
+  test('an upload returns 503 when the target’s service is down, and nothing stays on the disk', async () => {
     const before = await harness.filesOnDisk();
     harness.stubs.up.content = false;
     const { status } = await harness.upload(OWNER, POST);

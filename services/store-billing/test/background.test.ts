@@ -483,7 +483,7 @@ describe('POST /payments/store-purchases/refund-queue/:id/resolve', () => {
     expect((await redeem(harness.send, user, token)).status).toBe(200);
   });
 
-  test('a resolution as granted is 409 while a subscription runs or the store does not confirm', async () => {
+  test('a resolution as granted returns 409 while a subscription runs or the store does not confirm', async () => {
     const { user, token, id } = await dueRefund();
     const running = await resolve(id, 'granted');
     expect([running.status, Object.keys(running.body)]).toEqual([409, ['message']]);
@@ -584,7 +584,7 @@ describe('POST /payments/store-purchases/refund-queue/:id/resolve', () => {
     [{ outcome: 'refunded' }, 'note'],
     [{ outcome: 'refunded', note: ' ' }, 'note'],
     [{ outcome: 'refunded', note: 'x'.repeat(2_001) }, 'note'],
-  ])('the resolution body %j is 422 under %s', async (body, field) => {
+  ])('the resolution body %j returns 422 under %s', async (body, field) => {
     const answer = await harness.send('POST', '/payments/store-purchases/refund-queue/1/resolve', {
       as: resolver(),
       body,
@@ -592,7 +592,7 @@ describe('POST /payments/store-purchases/refund-queue/:id/resolve', () => {
     expect([answer.status, Object.keys(answer.body.errors ?? {})]).toEqual([422, [field]]);
   });
 
-  test('a resolution requires payments.resolve_disputes, and an unknown row is 404', async () => {
+  test('a resolution requires payments.resolve_disputes, and an unknown row returns 404', async () => {
     const path = '/payments/store-purchases/refund-queue/999999/resolve';
     const body = { outcome: 'refunded', note: NOTE };
     expect((await harness.send('POST', path, { body })).status).toBe(401);
@@ -898,7 +898,7 @@ describe('a subscription that is about to end', () => {
 });
 
 describe('our own credentials', () => {
-  test('refused credentials are a 500 and an alert, and the attempt stays open until corrected', async () => {
+  test('refused credentials cause a 500 and an alert, and the attempt stays open until corrected', async () => {
     const lines: string[] = [];
     const destination = new Writable({
       write: (chunk, _encoding, done) => {

@@ -69,7 +69,7 @@ const bought = async (productId = 'premium_plus'): Promise<string> => {
   return token;
 };
 
-test('a subscription and a boost that were redeemed since are granted again once per restore', async () => {
+test('a subscription and a boost redeemed after the backup are granted again once per restore', async () => {
   const user = newUser();
   const gym = newId();
   harness.targets.gyms.set(gym, { user_id: user.userId, is_active: true });
@@ -165,7 +165,7 @@ test('an entry without a committed grant is listed, and granted when it is prese
   expect(await restorePurchases(token)).toEqual([]);
 });
 
-test('a purchase that an operator has refunded since is not granted', async () => {
+test('a purchase that an operator refunded after the backup is not granted', async () => {
   const user = newUser();
   await redeem(harness.send, user, await bought());
   const backup = await backUp();

@@ -84,7 +84,7 @@ describe.each(CHANNEL_NAMES)('%s', (channel: ChannelName) => {
     }
   });
 
-  test('an unreadable body does not confirm, and the attempt stays open', async () => {
+  test('an unreadable body confirms nothing, and the attempt stays open', async () => {
     const token = newToken();
     await putPurchase(harness, token, 'garbage');
     const answer = await present(token);
@@ -93,7 +93,7 @@ describe.each(CHANNEL_NAMES)('%s', (channel: ChannelName) => {
   });
 
   test.each(['unreachable', 'slow'] as const)(
-    'a store that is %s is a provider error, and the attempt stays open',
+    'a store that is %s causes a provider error, and the attempt stays open',
     async (state) => {
       const token = newToken();
       await putPurchase(harness, token, state);
@@ -147,7 +147,7 @@ describe.each(CHANNEL_NAMES)('%s', (channel: ChannelName) => {
       expect(await count(harness, 'subscriptions', { user_id: user.userId })).toBe(0);
     });
 
-    test('a refused connection is a provider error, and the attempt stays open', async () => {
+    test('a refused connection causes a provider error, and the attempt stays open', async () => {
       const token = newToken();
       const refusing = await harness.replica(at('http://127.0.0.1:1'));
       const answer = await present(token, {}, newUser(), refusing.send);
@@ -156,7 +156,7 @@ describe.each(CHANNEL_NAMES)('%s', (channel: ChannelName) => {
     });
   });
 
-  test('refused credentials are a provider error, and the purchase is granted once corrected', async () => {
+  test('refused credentials cause a provider error, and the purchase is granted once they are corrected', async () => {
     const wrong = await harness.replica({ STORE_CHANNEL: channel, ...REFUSED_CREDENTIALS[channel] });
     const [token, user] = [newToken(), newUser()];
     await putPurchase(harness, token);
@@ -177,7 +177,7 @@ describe.each(CHANNEL_NAMES)('%s', (channel: ChannelName) => {
     },
   );
 
-  test('one token at two stores is two purchases', async () => {
+  test('the same token at two stores stands for two purchases', async () => {
     const token = newToken();
     await putPurchase(harness, token);
     expect((await present(token)).status).toBe(201);

@@ -88,7 +88,7 @@ describe('buy-premium', () => {
     expect(await stateOf(user.userId)).toEqual(['granted']);
   });
 
-  test('an active subscription of any source is 400 and charges nothing', async () => {
+  test('a purchase with an active subscription of any source returns 400 and charges nothing', async () => {
     const user = withBalance();
     const token = newToken();
     await putPurchase(harness, token);
@@ -101,7 +101,7 @@ describe('buy-premium', () => {
     expect(harness.wallet.bookings(user.userId, 'purchase')).toEqual([]);
   });
 
-  test('a balance that is too low is 400 and leaves the slot free', async () => {
+  test('a balance that is too low returns 400 and leaves the slot free', async () => {
     const user = newUser();
     harness.wallet.balances.set(user.userId, PREMIUM - 1);
     const refused = await buyPremium(harness.send, user);
@@ -118,7 +118,7 @@ describe('buy-premium', () => {
     [{}, 'type'],
     [{ type: 'gold' }, 'type'],
     [{ type: { $ne: null } }, 'type'],
-  ])('the buy-premium body %j is 422', async (body, named) => {
+  ])('the buy-premium body %j returns 422', async (body, named) => {
     const answer = await harness.send('POST', '/payments/buy-premium', { as: withBalance(), body });
     expect([answer.status, Object.keys(answer.body.errors)]).toEqual([422, [named]]);
   });
@@ -156,7 +156,7 @@ describe('boost', () => {
     ]);
   });
 
-  test('a live boost is 400, a missing target 404 and another user’s 403, without a charge', async () => {
+  test('a boost of a boosted target returns 400, of a missing one 404 and of another user’s 403, uncharged', async () => {
     const user = withBalance();
     const gymId = ownGym(user.userId);
     expect((await boost(user, gymId)).status).toBe(201);
@@ -181,7 +181,7 @@ describe('boost', () => {
     expect(Object.keys(answer.body.errors).sort()).toEqual(['boostable_id', 'boostable_type', 'level']);
   });
 
-  test('a target whose service does not answer is 503 and charges nothing', async () => {
+  test('a target whose service does not answer returns 503 and charges nothing', async () => {
     const user = withBalance();
     harness.targets.down = true;
     const answer = await boost(user, ownGym(user.userId)).finally(() => {
@@ -195,7 +195,7 @@ describe('boost', () => {
 describe('Idempotency-Key', () => {
   beforeEach(closeCircuitBreaker);
 
-  test('the same key and body get the same answer, another body is 422', async () => {
+  test('the same key and body get the same answer, another body returns 422', async () => {
     const user = withBalance();
     const key = randomUUID();
     const first = await buyPremium(harness.send, user, key);
@@ -462,7 +462,7 @@ describe('interrupted', () => {
     expect(harness.wallet.balances.get(user.userId)).toBe(balance);
   });
 
-  test('a wallet refusal for any reason but the balance is 503, and the saga is undone', async () => {
+  test('a wallet refusal for any reason but the balance returns 503, and the saga is undone', async () => {
     const user = withBalance();
     harness.wallet.before = async () => {
       throw badRequest('wallet.odd', message('error.bad_request'));

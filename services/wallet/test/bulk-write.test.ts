@@ -1,4 +1,4 @@
-/** The writes of a booking in one command, and one by one for MongoDB before version 8. */
+/** A booking sends its writes in one command, or one by one to MongoDB before version 8. */
 import { toAppError } from '@fitness/shared/http/error-handler.ts';
 import { ensureIndexes } from '@fitness/shared/mongo/indexes.ts';
 import { inTransaction, isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
@@ -129,7 +129,7 @@ describe.each([
   });
 });
 
-test('a write that the database refuses within the command is reported as 503', async () => {
+test('a write that the database refuses inside the command is reported as 503', async () => {
   const proxy = await startMongoProxy(config.MONGODB_URI);
   const proxied = await mongoose
     .createConnection(proxy.uri, { dbName: config.MONGODB_DATABASE, autoIndex: false })

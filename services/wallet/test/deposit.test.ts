@@ -79,7 +79,7 @@ describe('POST /payments/deposit', () => {
     if (status === 422) expect(Object.keys(answer.body.errors)).toEqual(['amount']);
   });
 
-  test('a deposit is 500 while the gateway is unreachable, and nothing is stored', async () => {
+  test('a deposit returns 500 while the gateway is unreachable, and nothing is stored', async () => {
     const as = harness.person();
     const before = await openOrders();
     await setZibalMode(harness, 'unreachable');
@@ -106,13 +106,13 @@ describe('POST /payments/deposit', () => {
     expect(await harness.connection.collection('payments').countDocuments({ user_id: as.userId })).toBe(1);
   });
 
-  test('a deposit is 401 for a guest, and 403 for a token without payments.view_own', async () => {
+  test('a deposit returns 401 for a guest, and 403 for a token without payments.view_own', async () => {
     expect((await send('POST', '/payments/deposit', { body: { amount: 5_000 } })).status).toBe(401);
     const bare = caller(harness.person().userId, ['posts.view']);
     expect((await send('POST', '/payments/deposit', { as: bare, body: {} })).status).toBe(403);
   });
 
-  test('unreachable identity is 503, before the gateway is called', async () => {
+  test('an unreachable identity causes a 503, before the gateway is called', async () => {
     harness.setIdentityDown(true);
     const answer = await send('POST', '/payments/deposit', { as: harness.person(), body: { amount: 5_000 } });
     harness.setIdentityDown(false);
@@ -120,7 +120,7 @@ describe('POST /payments/deposit', () => {
   });
 });
 
-test('an amount that the gateway does not take is 422 under amount, and nothing is stored', async () => {
+test('an amount that the gateway does not take returns 422 under amount, and nothing is stored', async () => {
   // Every merchant except the simulating one has the card network's ceiling.
   const merchant = await startHarness({ ZIBAL_MERCHANT: 'shop-1' });
   try {
@@ -236,7 +236,7 @@ describe('GET /payments/deposit/callback', () => {
     expect(await harness.balanceOf(as.userId)).toBe(0);
   });
 
-  test('a callback is 500 while the gateway is unreachable, and a later one credits the deposit', async () => {
+  test('a callback returns 500 while the gateway is unreachable, and a later one credits the deposit', async () => {
     const as = harness.person();
     const { payment_url } = await deposit(as);
     const callback = await atTheBank(harness, payment_url, 'pay');
@@ -316,7 +316,7 @@ describe('GET /payments/deposit/callback', () => {
   });
 
   test.each(['', '?trackId=abc', '?trackId=-1', '?trackId[$ne]=1', '?trackId=1&trackId=2'])(
-    'a callback without exactly one valid track id (%p) is 422',
+    'a callback without exactly one valid track id (%p) returns 422',
     async (search) => {
       const answer = await send('GET', `/payments/deposit/callback${search}`);
       expect(answer.status).toBe(422);
@@ -567,7 +567,7 @@ describe('a gateway with unusual answers', () => {
       ['credited', 'returned'],
       ['returned', 'credited'],
     ])(
-      'a second resolution as %s returns the payment unchanged, and one as %s is 409',
+      'a second resolution as %s returns the payment unchanged, and one as %s returns 409',
       async (outcome, another) => {
         const { id } = await disputed();
         const first = await resolve(id, outcome);
@@ -604,7 +604,7 @@ describe('a gateway with unusual answers', () => {
       }
     });
 
-    test('a deposit that is not disputed is 409; other types of payment and unknown ones are 404', async () => {
+    test('a deposit that is not disputed returns 409; other types of payment and unknown ones return 404', async () => {
       const { id, callback } = await open();
       strange.answers.verify = { result: 202, status: 3 };
       for (const outcome of ['credited', 'returned']) {
@@ -625,7 +625,7 @@ describe('a gateway with unusual answers', () => {
       [{ outcome: 'credited', note: ' ' }, 'note'],
       [{ outcome: 'credited', note: 'x'.repeat(2_001) }, 'note'],
       [{ outcome: 'credited', note: 'half a pair \ud800' }, 'note'],
-    ])('the body %j is 422 under %s, and nothing is booked', async (body, field) => {
+    ])('the body %j returns 422 under %s, and nothing is booked', async (body, field) => {
       const { as, id } = await disputed();
       const answer = await other.send('POST', `/payments/${id}/resolve`, { as: OPERATOR, body });
       expect([answer.status, Object.keys(answer.body.errors ?? {})]).toEqual([422, [field]]);

@@ -73,7 +73,7 @@ describe('POST /payments/withdrawals', () => {
     expect(await settled(second.id, 'reject')).toBe(2_000);
   });
 
-  test('a withdrawal of more than the balance is 422 under amount, and nothing is held', async () => {
+  test('a withdrawal of more than the balance returns 422 under amount, and nothing is held', async () => {
     const as = await userWithBalance(1_000);
     const answer = await send('POST', '/payments/withdrawals', { as, body: { amount: 1_001 } });
     expect(answer.status).toBe(422);
@@ -81,7 +81,7 @@ describe('POST /payments/withdrawals', () => {
     expect(await harness.balanceOf(as.userId)).toBe(1_000);
   });
 
-  test('a withdrawal without a bank account is 422 under bank_account_number', async () => {
+  test('a withdrawal without a bank account returns 422 under bank_account_number', async () => {
     for (const bankAccount of [null, '  ']) {
       const as = harness.person({ bankAccount });
       await harness.give(as.userId, 1_000);
@@ -92,16 +92,19 @@ describe('POST /payments/withdrawals', () => {
     }
   });
 
-  test.each([0, -5, 1.5, '100', 2 ** 53, null])('a withdrawal with the amount %p is 422', async (amount) => {
-    const answer = await send('POST', '/payments/withdrawals', {
-      as: await userWithBalance(1_000),
-      body: { amount },
-    });
-    expect(answer.status).toBe(422);
-    expect(answer.body.errors).toHaveProperty('amount');
-  });
+  test.each([0, -5, 1.5, '100', 2 ** 53, null])(
+    'a withdrawal with the amount %p returns 422',
+    async (amount) => {
+      const answer = await send('POST', '/payments/withdrawals', {
+        as: await userWithBalance(1_000),
+        body: { amount },
+      });
+      expect(answer.status).toBe(422);
+      expect(answer.body.errors).toHaveProperty('amount');
+    },
+  );
 
-  test('an unreachable identity is 503, and nothing is held', async () => {
+  test('an unreachable identity causes a 503, and nothing is held', async () => {
     const as = await userWithBalance(1_000);
     harness.setIdentityDown(true);
     const answer = await send('POST', '/payments/withdrawals', { as, body: { amount: 500 } });
@@ -133,7 +136,7 @@ describe('POST /payments/withdrawals', () => {
     expect(await harness.balanceOf(as.userId)).toBe(4_000);
   });
 
-  test('the same Idempotency-Key with another amount is 422 under idempotency_key, and holds nothing', async () => {
+  test('the same Idempotency-Key with another amount returns 422 under idempotency_key, and holds nothing', async () => {
     const as = await userWithBalance(5_000);
     const headers = { 'idempotency-key': 'withdraw-other' };
     const ask = (amount: number) => send('POST', '/payments/withdrawals', { as, headers, body: { amount } });
@@ -195,7 +198,7 @@ describe('POST /payments/:id/pay and /reject', () => {
   test.each([
     ['pay', 'reject'],
     ['reject', 'pay'],
-  ])('a second %s returns the payment unchanged, and a %s after it is 409', async (first, second) => {
+  ])('a second %s returns the payment unchanged, and a %s after it returns 409', async (first, second) => {
     const as = await userWithBalance(2_000);
     const id = await withdraw(as, 2_000);
     const settled = await send('POST', `/payments/${id}/${first}`, { as: OPERATOR });
@@ -266,7 +269,7 @@ describe('POST /payments/:id/pay and /reject', () => {
   });
 
   test.each([7, ['x'], {}, 'x'.repeat(2_001), 'half a pair \ud800'])(
-    'the rejection reason %j is 422 under reason, and nothing is settled',
+    'the rejection reason %j returns 422 under reason, and nothing is settled',
     async (reason) => {
       const as = await userWithBalance(1_000);
       const id = await withdraw(as, 1_000);
@@ -325,7 +328,7 @@ describe('POST /payments/:id/pay and /reject', () => {
     '\u200b',
     '\u2800',
     'abc\u202e321',
-  ])('the bank’s reference %j is 422 under reference, and nothing is settled', async (reference) => {
+  ])('the bank’s reference %j returns 422 under reference, and nothing is settled', async (reference) => {
     const as = await userWithBalance(1_000);
     const id = await withdraw(as, 1_000);
     const { status, body } = await send('POST', `/payments/${id}/pay`, { as: OPERATOR, body: { reference } });
@@ -351,13 +354,13 @@ describe('POST /payments/:id/pay and /reject', () => {
     expect(JSON.stringify(stored)).not.toContain('SARA');
   });
 
-  test('the settlement of another type of payment or an unknown id is 404', async () => {
+  test('the settlement of another type of payment or an unknown id returns 404', async () => {
     const income = await harness.give(harness.person().userId, 5);
     for (const id of [income, 999_999, 'abc', '0', '9007199254740993'])
       expect((await send('POST', `/payments/${id}/pay`, { as: OPERATOR })).status).toBe(404);
   });
 
-  test('a settlement is 403 without payments.settle_withdrawals, and 401 for a guest', async () => {
+  test('a settlement returns 403 without payments.settle_withdrawals, and 401 for a guest', async () => {
     const as = await userWithBalance(1_000);
     const id = await withdraw(as, 1_000);
     const viewer = caller(as.userId, ['payments.view_own', 'payments.view_all']);
@@ -365,7 +368,7 @@ describe('POST /payments/:id/pay and /reject', () => {
     expect((await send('POST', `/payments/${id}/reject`, {})).status).toBe(401);
   });
 
-  test('an unreachable identity is 503, and nothing is settled', async () => {
+  test('an unreachable identity causes a 503, and nothing is settled', async () => {
     const as = await userWithBalance(1_000);
     const id = await withdraw(as, 1_000);
     harness.setIdentityDown(true);

@@ -69,7 +69,8 @@ const PERMISSIONS = {
 
 /**
  * The permissions with which identity protects the account itself. An identity process of an older release sends none, and the
- * account is treated as a member's until that process is replaced. Refusing would stop all operators during every such rolling update.
+ * account is treated as a member's until that process is replaced. Refusing would block all operators during every such
+ * rolling update.
  */
 const protectionOf = (operatorPermissions: readonly string[]): Permission[] =>
   operatorPermissions.length === 0 ? [] : ['roles.manage', ...operatorPermissions.filter(isPermission)];

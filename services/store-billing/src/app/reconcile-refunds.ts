@@ -1,6 +1,6 @@
 /**
  * Asks the store daily which purchases it has refunded. A refunded receipt, within 30 days of its redemption, ends its
- * grant; a refunded row of the refund queue leaves the queue, without a time limit.
+ * grant; a refunded row leaves the refund queue, without a time limit.
  */
 import type { Dependencies } from '../dependencies.ts';
 import { slotOfGrant } from '../domain/grant.ts';
@@ -60,7 +60,7 @@ const reconcile = async <Row extends ReconcilableRow>(
         await rows.scheduleReconciliation(row, schedule(row, now));
       }
     } catch (error) {
-      // The claim has postponed it, so a later round retries it. The other rows continue.
+      // The claim has postponed this row, so a later round retries it. The other rows continue.
       log.error({ err: error, channel: channel.name }, 'the reconciliation of a purchase failed');
     }
   }

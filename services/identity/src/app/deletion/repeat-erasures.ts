@@ -1,6 +1,6 @@
 /**
  * After a restore from a backup, repeats the erasures in the journal. All services erase on the same event as the first time
- * (docs/adr/0009). It may be repeated.
+ * (docs/adr/0009). The whole step may be repeated.
  */
 import { userInfo } from 'node:os';
 import { accountDeleted, accountDeletionRequested } from '@fitness/proto/events/identity.ts';
