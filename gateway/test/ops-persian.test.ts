@@ -69,7 +69,7 @@ const readTexts = (page: string): string[] =>
 const latinIn = (page: string): string[] => readTexts(page).filter((text) => /\d/.test(text));
 
 test.each(['', '/withdrawals', '/disputes', '/deletions', '/dead-letters'])(
-  'counts, amounts, times and record numbers are in Persian digits on %s',
+  'numbers, amounts and times are in Persian digits on %s',
   async (path) => {
     arrange();
     const { status, html } = await (await signIn()).get(`${PATH}${path}?lang=fa`);
@@ -114,7 +114,7 @@ test('the hours of the chart are in the time zone of the language', async () => 
 test.each([
   ['en', 'yesterday 11:00', 'now'],
   ['fa', 'دیروز ۱۴:۳۰', 'اکنون'],
-])('in %s the chart goes from a time with its day to the present', async (lang, begin, end) => {
+])('the chart goes from a time with its day to the present in %s', async (lang, begin, end) => {
   arrange();
   const { html } = await (await signIn()).get(`${PATH}?lang=${lang}`);
   expect(html).toContain(`<bdi>${begin}</bdi><bdi>${end}</bdi>`);

@@ -79,7 +79,7 @@ const BOXES_AWAY_FROM_THEIR_NAMES = `[...document.querySelectorAll('label.row')]
   return name.top < box.bottom ? [] : [label.textContent];
 })`;
 
-/** By how much the page is wider than its window where a list has a choice as long as a sentence. */
+/** The pixels by which the page is wider than its window if a list has a choice as long as a sentence. */
 const EXCESS_WITH_A_LONG_CHOICE = `(() => {
   document.querySelector('select').add(new Option('a choice '.repeat(30)));
   return document.documentElement.scrollWidth - innerWidth;

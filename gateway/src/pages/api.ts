@@ -37,7 +37,7 @@ export interface Problem {
   status: number;
   /** Undefined where the fields say it. */
   text: string | undefined;
-  /** By the name of the API's field. */
+  /** Messages by the name of the API's field. */
   fields: Readonly<Record<string, readonly string[]>>;
 }
 
@@ -63,7 +63,7 @@ const unlessOver = (answer: ApiAnswer): ApiAnswer => {
 export const call = async (asking: Asking, visit: Visit, apiCall: ApiCall): Promise<ApiAnswer> =>
   unlessOver(await callApi(apiCall, asking.request, dependenciesOf(asking, visit)));
 
-/** An internal route of a service. Throws 401 likewise. */
+/** An internal route of a service. Throws 401 as above. */
 export const callOf = async (
   asking: Asking,
   visit: Visit,
@@ -108,7 +108,7 @@ export const beginSession = async (asking: Asking, visit: Visit, limit: SessionL
   }
 };
 
-/** A file of the public API, which is read as slowly as the browser does. Throws 401 likewise. */
+/** A file of the public API, which is read as slowly as the browser does. Throws 401 as above. */
 export const download = async (
   asking: Asking,
   visit: Visit,

@@ -18,7 +18,7 @@ export type Fields = Readonly<Record<string, string | undefined>>;
 /** What the browser gets. `visit`: the one that its cookie names from now on; null: none; undefined: the same. */
 export type Outcome = ({ page: Page } | { location: string }) & {
   visit?: Visit | null | undefined;
-  /** Of the API's answer. */
+  /** `Retry-After` of the API's response. */
   retryAfter?: string | undefined;
 };
 
@@ -26,7 +26,7 @@ type FormDependencies = Asking['dependencies'] & Pick<Dependencies, 'addressLimi
 
 interface FormPagesOptions {
   visits: Visits;
-  /** Of a form that is not of this visit. */
+  /** The message for a form that is not of this visit. */
   stale: Message;
   /** A request that cannot be continued. */
   refusalPage(locale: Locale, status: number, reason: Message): Page;
@@ -108,7 +108,7 @@ export const addFormPages = async (
 const sendPage = (reply: FastifyReply, { status, headers, html }: Page): FastifyReply =>
   reply.code(status).headers(headers).serializer(String).send(html);
 
-/** As a page. */
+/** Sends the refusal as a page. */
 const sendRefusal = (
   error: unknown,
   request: FastifyRequest,

@@ -60,7 +60,7 @@ interface LogInOptions<Asked, Opened> {
   page(asking: Asked, view: LoginView): Page;
   /** After the right password, and the code where the account needs one. */
   enter(asking: Asked, visit: SignedIn, password: string): Promise<Outcome>;
-  /** What an answer needs. Throws 401 for a session that is over, and 403 for one that may not be here. */
+  /** What an answer needs. Throws 401 for a session that has ended, and 403 for one that may not be here. */
   open(asking: Asked, visit: SignedIn): Promise<Opened>;
   sessionOver: Message;
 }

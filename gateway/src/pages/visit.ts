@@ -8,7 +8,7 @@ export type Guest = Extract<Visit, { kind: 'guest' }>;
 export type SignedIn = Extract<Visit, { kind: 'user' }>;
 
 interface VisitOptions {
-  /** Of the page, and of the cookie. */
+  /** The path of the page and of its cookie. */
   path: string;
   /** Since the last answer that renewed it. */
   lifetimeS: number;

@@ -100,7 +100,7 @@ test.each([
   [{ NODE_ENV: 'production', SECURITY_SMS: '0' }, 'none'],
   [{ SECURITY_SMS: '1' }, 'all'],
   [{ NODE_ENV: 'production', SECURITY_SMS: '' }, 'all'],
-])('with %j security notices are sent by SMS as %j', (env, expected) => {
+])('with %j, security notices are sent by SMS as %j', (env, expected) => {
   expect(securitySmsOf(read({ ...PRODUCTION, ...(env as Record<string, string>) }))).toBe(expected);
 });
 
@@ -111,6 +111,6 @@ test.each([
   [{ NODE_ENV: 'production' }, true],
   [{ NODE_ENV: 'production', STAFF_SECOND_FACTOR: '' }, true],
   [{ NODE_ENV: 'production', STAFF_SECOND_FACTOR: 'optional' }, false],
-])('with %j whether staff needs a second factor is %j', (env, expected) => {
+])('with %j, the second factor of staff is required: %j', (env, expected) => {
   expect(staffNeedsSecondFactor(read({ ...PRODUCTION, ...(env as Record<string, string>) }))).toBe(expected);
 });

@@ -107,7 +107,7 @@ describe('wrong reset codes', () => {
 });
 
 describe('the limit of a hundred consecutive failures of deletion codes', () => {
-  test('after ninety-nine failures exactly one of twenty concurrent guesses is checked', async () => {
+  test('after ninety-nine failures, exactly one of twenty concurrent guesses is checked', async () => {
     for (let round = 0; round < 5; round += 1) {
       const userId = await afterFailures(99);
       await guesses(userId, 'deletion', 20);

@@ -148,7 +148,7 @@ describe('a code', () => {
     expect(stored?.deletion).toMatchObject({ tries: 0 });
   });
 
-  test('after a hundred consecutive failures all codes of the account are rejected for a day', async () => {
+  test('after a hundred consecutive failures, all codes of the account are rejected for a day', async () => {
     const { person } = await armed();
     await harness.database
       .collection('confirmation_codes')

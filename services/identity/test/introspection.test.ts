@@ -170,7 +170,7 @@ describe('revocation', () => {
     expect((await logIn(harness, person.user.username, 'another password')).status).toBe(200);
   });
 
-  test('after a revocation no token is issued for a password that was checked before', async () => {
+  test('after a revocation, no token is issued for a password that was checked before', async () => {
     const person = await join(harness);
     const tokens = createTokens(harness.database, revocations);
     const user = await harness.database.collection('users').findOne({ _id: person.id as never });

@@ -241,10 +241,13 @@ describe('a sign-in on the page', () => {
   test.each([
     [' ', 'x', 'id="login-problem">Enter your username, email, or phone number.'],
     ['x', '', 'id="password-problem">Enter your password.'],
-  ])('with login %j and password %j says at the field what to enter', async (login, password, text) => {
-    const { status, html } = await submit(login, password);
-    expect([status, html.includes(text)]).toEqual([422, true]);
-  });
+  ])(
+    'the form with login %j and password %j says at the field what to enter',
+    async (login, password, text) => {
+      const { status, html } = await submit(login, password);
+      expect([status, html.includes(text)]).toEqual([422, true]);
+    },
+  );
 
   test.each([
     ['x'.repeat(255), 'x'],

@@ -25,7 +25,7 @@ import {
 } from './support.ts';
 
 const EXCEPTIONS = [
-  ...exceptOnPrebuilt('it sorts what an index has found, also where the index is in that order', [
+  ...exceptOnPrebuilt('it sorts the rows of an index, even if the index is in that order', [
     'SORT: find refund_queue {"resolved_at":"?"} sort {"_id":-1} limit',
     'SORT: find refund_queue {"resolved_at":"?","_id":{"$lt":"?"}} sort {"_id":-1} limit',
     'SORT: aggregate refund_queue {"channel":"?","look_due_at":{"$lte":"?"}} sort {"look_due_at":1}',

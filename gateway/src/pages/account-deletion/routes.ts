@@ -181,7 +181,7 @@ const findBlockers = async (
 
 interface Refused {
   problem?: Problem;
-  /** Of a 409. */
+  /** The blockers of a 409. */
   blockers?: ShownBlocker[] | undefined;
   code?: string | undefined;
 }

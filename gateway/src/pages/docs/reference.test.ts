@@ -61,7 +61,7 @@ const load = async (demoAccounts: typeof DEMO_ACCOUNTS, locale = 'en') => {
   return { bar, requests, documents, shown, tokens };
 };
 
-test('without the demo data there is no account to sign in as', async () => {
+test('the reference names no account to sign in as without the demo data', async () => {
   const { bar, tokens } = await load([]);
   expect([bar.hidden, tokens()]).toEqual([true, ['']]);
 });

@@ -102,7 +102,7 @@ interface ScriptOptions {
 export const initialiseScript = ({ locale, documentUrl, demoAccounts }: ScriptOptions): string => {
   const configuration = {
     ...CONFIGURATION,
-    // Of the document, its code and its schemas, whatever the language of the frame.
+    // The document, its code and its schemas run from left to right in every language.
     localization: { locale, direction: 'ltr', translations: SCALAR_TEXTS[locale] ?? {} },
   };
   const accounts = demoAccounts.map(({ username, password }) => {

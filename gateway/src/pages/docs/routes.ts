@@ -44,7 +44,7 @@ const referencePolicy = (nonce: string): string =>
 interface DocsOptions {
   /** Shown with their password; none without the demo data. */
   demoAccounts: readonly DemoAccount[];
-  /** Of each answer of the reference. */
+  /** A new nonce for each response of the reference. */
   nonce: () => string;
 }
 

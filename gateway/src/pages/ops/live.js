@@ -10,7 +10,7 @@ const show = (text) => {
   if (status.textContent !== text) status.textContent = text;
 };
 
-// The session is over: the log-in page is shown instead of what nobody may see any more.
+// The session has ended: the log-in page is shown instead of what nobody may see any more.
 const leave = () => location.assign(location.pathname + location.search);
 
 let isChanged = false;

@@ -15,7 +15,7 @@ const LIFETIME_MS = 60 * SECOND_MS;
 const RETRY = 'retry: 2000\n\n';
 
 interface LiveStreams {
-  /** Resolves when the stream has ended. `look` throws 401 and 403 for a session that is over. */
+  /** Resolves when the stream has ended. `look` throws 401 and 403 for a session that has ended. */
   stream(reply: FastifyReply, look: () => Promise<Watched>): Promise<void>;
 }
 

@@ -59,7 +59,7 @@ interface OpsAsking extends Asking {
 
 /** Without a page of `/ops` being opened: at identity, and of the cookie. */
 export const IDLE_S = 15 * 60;
-/** Of a session, at identity. */
+/** Lifetime of a session at identity. */
 export const SESSION_S = 2 * 60 * 60;
 const LIMIT = { page: 'ops', seconds: SESSION_S, idleSeconds: IDLE_S } as const;
 
@@ -182,7 +182,7 @@ interface Opened {
   username: string;
 }
 
-/** Throws 401 for a session that is over, and 403 for one that may not be here. */
+/** Throws 401 for a session that has ended, and 403 for one that may not be here. */
 const openVisit = async (asking: OpsAsking, visit: Visit | undefined): Promise<Omit<Opened, 'username'>> => {
   const { request, locale, dependencies, visits, readPaymentHours } = asking;
   if (visit?.kind !== 'user') throw sessionOver();
@@ -236,7 +236,7 @@ const needsSetUp = async ({ dependencies }: OpsAsking, { token }: SignedIn): Pro
   try {
     return lacksSecondFactor(await dependencies.callerOf(token));
   } catch (error) {
-    // The page says that the session is over.
+    // The page says that the session has ended.
     if (isAppError(error) && error.kind === 'unauthenticated') return false;
     throw error;
   }
@@ -324,7 +324,7 @@ const signOut = async (asking: OpsAsking, visit: SignedIn): Promise<Outcome> => 
   try {
     await endSession(asking, visit);
   } catch (error) {
-    // It is over already.
+    // It has ended already.
     if (!isAppError(error) || error.kind !== 'unauthenticated') throw error;
   }
   return { location: pathOf(asking, ''), visit: null };

@@ -87,7 +87,7 @@ export interface Section {
   show(operator: Operator): Promise<Html>;
   /** What waits in it for an operator. */
   waiting?(operator: Operator): Promise<readonly Waiting[]>;
-  /** Changes with what the page shows. Undefined: nothing is told about changes. */
+  /** Changes with what the page shows. Undefined: the page does not report changes. */
   watch?(operator: Operator): Promise<string>;
   /** The page shows the new content by itself: it has no forms, in which somebody may be typing. */
   isReplaced?: true;
@@ -189,7 +189,7 @@ export const gone = (
 });
 
 interface List {
-  /** Of the API, with `meta`. */
+  /** The response of the API, with `meta`. */
   body: Record<string, unknown>;
   /** The rows of the page: a list, or {@link tableOf}. */
   items: readonly Html[] | Html | undefined;
@@ -220,7 +220,7 @@ ${page < Math.min(last, LAST_PAGE_NUMBER) && turn(page + 1, message('ops.next'))
 const itemsOf = (items: readonly Html[]): Html | undefined =>
   items.length === 0 ? undefined : html`<ul class="items" role="list">${items}</ul>`;
 
-/** By links. `pages`: of all lists of the page, by their parameters. */
+/** Pages by links. `pages`: the page numbers of all lists of the page, by their parameters. */
 export const turnByLink =
   (
     operator: Operator,

@@ -8,7 +8,7 @@ export const erasureSchema = z.object({
   /** Together with the id it identifies the account: after a restore the same id is assigned again. */
   created_at: time,
   erased_at: time,
-  /** By the system clock. Missing from an entry of an older release: {@link erased_at}. */
+  /** Time on the system clock. An entry of an older release lacks it; {@link erased_at} is used instead. */
   begun_at: time.optional(),
 });
 

@@ -240,6 +240,6 @@ test.each([
   // 20:30 UTC is midnight in Tehran.
   ['fa', '2026-01-14T20:29:00Z', 'دیروز ۲۳:۵۹'],
   ['fa', '2026-01-14T20:30:00Z', 'امروز ۰۰:۰۰'],
-])('in %s a recent time has the day of the time zone of its language', (locale, instant, text) => {
+])('a recent time in %s has the day of the time zone of its language', (locale, instant, text) => {
   expect(formatRecentTime(locale, new Date(instant), new Date('2026-01-15T10:00:00Z'))).toBe(text);
 });
