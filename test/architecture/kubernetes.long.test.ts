@@ -340,7 +340,7 @@ const environmentOf = (name: string, applied: readonly Manifest[], created: read
 };
 
 describe.each([
-  ['the steps of the guide: %s', 'fitness'],
+  ['install', 'fitness'],
   ['demonstration', 'fitness-demo'],
 ])('the steps of the guide: %s', (part, namespace) => {
   let followed: Awaited<ReturnType<typeof follow>>;
