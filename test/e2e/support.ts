@@ -122,7 +122,8 @@ export const tokenOf = async (username: string, password = PASSWORD): Promise<st
   (await clientOf().login({ login: username, password })).token;
 
 type DemoAccount = 'administrator' | 'operator';
-const demoTokens = new Map<DemoAccount, Promise<string>>();
+/** Tokens by product and account. */
+const demoTokens = new Map<string, Promise<string>>();
 
 const demoLogin = async (username: DemoAccount): Promise<string> => {
   try {
@@ -139,8 +140,9 @@ const demoLogin = async (username: DemoAccount): Promise<string> => {
  * if others have used them up.
  */
 const demoToken = (username: DemoAccount): Promise<string> => {
-  const token = demoTokens.get(username) ?? demoLogin(username);
-  demoTokens.set(username, token);
+  const key = `${baseUrl()} ${username}`;
+  const token = demoTokens.get(key) ?? demoLogin(username);
+  demoTokens.set(key, token);
   return token;
 };
 
