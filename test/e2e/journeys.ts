@@ -53,7 +53,8 @@ class Failed extends Error {}
 
 /** Response of a gateway or balancer whose service has gone away. */
 const GONE = new Set([502, 503, 504]);
-const ATTEMPTS = 20;
+/** Ten seconds: within that time, a repeat finishes or replays the request of a killed process. */
+const ATTEMPTS = 40;
 const REPEAT_AFTER_MS = 250;
 
 interface Person {
@@ -194,15 +195,28 @@ const bodyOf = ({ body, token, keyed }: Sent, key: string): RequestInit => ({
   ...(body === undefined ? {} : { body: body instanceof FormData ? body : JSON.stringify(body) }),
 });
 
-/** Sends a request. Status 0 means that there is no response. */
-const request = async (url: string, init: RequestInit): Promise<{ status: number; text: string }> => {
+interface Outcome {
+  /** 0 means that there is no response. */
+  status: number;
+  text: string;
+  retryAfter: string | null;
+}
+
+const request = async (url: string, init: RequestInit): Promise<Outcome> => {
   try {
     const response = await fetch(url, init);
-    return { status: response.status, text: await response.text() };
+    const { status, headers } = response;
+    return { status, text: await response.text(), retryAfter: headers.get('retry-after') };
   } catch (error) {
-    return { status: 0, text: String((error as Error).cause ?? error) };
+    return { status: 0, text: String((error as Error).cause ?? error), retryAfter: null };
   }
 };
+
+/**
+ * A killed process may keep a request's idempotency key for a few seconds. Until then, a repeat gets a 409 with
+ * `Retry-After`.
+ */
+const isStillRunning = ({ status, retryAfter }: Outcome): boolean => status === 409 && retryAfter !== null;
 
 const createSend =
   ({ baseUrl, allowsInterruptions = false }: LoadOptions, result: LoadResult): Send =>
@@ -211,10 +225,11 @@ const createSend =
     const isRepeatable = method === 'GET' || sent.keyed === true;
     for (let left = ATTEMPTS; ; left -= 1) {
       result.requests += 1;
-      const { status, text } = await request(`${baseUrl}/api/v1${path}`, init);
+      const outcome = await request(`${baseUrl}/api/v1${path}`, init);
+      const { status, text } = outcome;
       if (status === expected) return text.startsWith('{') ? JSON.parse(text) : {};
       const what = `${method} ${path.split('?')[0]?.replaceAll(/\d+/g, 'n')}: ${status} ${text.slice(0, 120)}`;
-      const isGone = status === 0 || GONE.has(status);
+      const isGone = status === 0 || GONE.has(status) || isStillRunning(outcome);
       if (!allowsInterruptions || !isGone) throw new Failed(what);
       if (!isRepeatable) throw new Interrupted(what);
       if (left === 0) throw new Failed(`${ATTEMPTS} attempts: ${what}`);
