@@ -26,7 +26,7 @@ arrangeOps();
 
 const LIMIT = 'identity POST /session-limit {"page":"ops","seconds":7200,"idle_seconds":900}';
 
-describe('a session', () => {
+describe('sessions', () => {
   test('the cookie is short-lived, for this path only, and hidden from scripts and other sites', async () => {
     const { headers } = await enter(browse());
     const cookie = headers.get('set-cookie') ?? '';
@@ -191,7 +191,7 @@ describe('sections', () => {
   });
 });
 
-describe('a form', () => {
+describe('forms', () => {
   const signedInPage = async (): Promise<[Browser, BrowserPage]> => {
     const browser = await signIn();
     return [browser, await browser.get(`${PATH}/withdrawals`)];
@@ -252,7 +252,7 @@ describe('a form', () => {
   });
 });
 
-describe('a license', () => {
+describe('license documents', () => {
   const gym = (mediaId: number) => ({
     id: 4,
     name: 'Gym',
