@@ -43,7 +43,7 @@ beforeEach(() => {
   arrange(entry());
 });
 
-const asked = (): string[] =>
+const auditLogUrls = (): string[] =>
   gateway.upstreams.identity.received
     .map(({ url }) => String(url))
     .filter((url) => url.includes('/audit-log'));
@@ -196,7 +196,7 @@ describe('the audit log', () => {
     replies.set('GET /audit-log', { status: 200, body: { data: [entry()], meta: { next_cursor: 'abc' } } });
     const browser = await signIn();
     const { html } = await browser.get(`${PATH}/audit-log?${FILTERS}`);
-    expect(asked().at(-1)).toBe(`/api/v1/audit-log?${FILTERS}&per_page=30`);
+    expect(auditLogUrls().at(-1)).toBe(`/api/v1/audit-log?${FILTERS}&per_page=30`);
     const query = FILTERS.replaceAll('&', '&amp;');
     expect(html).toContain(`href="${PATH}/audit-log?lang=en&amp;${query}&amp;cursor=abc"`);
     expect(html).toContain(`href="${PATH}/audit-log.csv?lang=en&amp;${query}"`);
@@ -216,7 +216,7 @@ describe('the audit log', () => {
       'actor_id=-1',
     ]) {
       expect([wrong, (await browser.get(`${PATH}/audit-log?${wrong}`)).status]).toEqual([wrong, 200]);
-      expect(asked().at(-1)).toBe('/api/v1/audit-log?per_page=30');
+      expect(auditLogUrls().at(-1)).toBe('/api/v1/audit-log?per_page=30');
     }
   });
 });
@@ -245,7 +245,9 @@ describe('the filters of the audit log', () => {
       expect([status, location?.pathname]).toEqual([303, `${PATH}/audit-log`]);
       expect(Object.fromEntries(location?.searchParams ?? [])).toEqual({ lang, from, to });
       const shown = await (await signIn()).get(`${location?.pathname}${location?.search}`);
-      expect(asked().at(-1)).toBe(`/api/v1/audit-log?${new URLSearchParams({ from, to })}&per_page=30`);
+      expect(auditLogUrls().at(-1)).toBe(
+        `/api/v1/audit-log?${new URLSearchParams({ from, to })}&per_page=30`,
+      );
       const typed = lang === 'en' ? '2026-11-27' : '۱۴۰۵/۰۹/۰۶';
       for (const name of ['from', 'to'])
         expect(shown.html).toMatch(new RegExp(`name="${name}"[^>]* value="${typed}"`));
@@ -283,7 +285,7 @@ describe('the filters of the audit log', () => {
       expect(page.html).toMatch(new RegExp(`name="${name}"[^>]* value="${value}"[^>]* aria-invalid="true"`));
     }
     expect(page.html).toMatch(/<option value="gym" selected>/);
-    // The first refused field alone has the focus, and a file of other entries than those on the page is not offered.
+    // Only the first invalid field has the focus. The CSV file is not offered, because its entries would differ from the page.
     expect(page.html.match(/ autofocus/g)).toHaveLength(1);
     expect(page.html).toMatch(/<input name="subject"[^>]* autofocus>/);
     expect(page.html).not.toContain('audit-log.csv');
@@ -330,7 +332,7 @@ describe('the file of the audit log', () => {
       'no-store',
     ]);
     expect(headers.get('content-disposition')).toBe('attachment; filename="audit-log.csv"');
-    expect(asked()).toEqual([`/api/v1/audit-log?${FILTERS}&per_page=100`]);
+    expect(auditLogUrls()).toEqual([`/api/v1/audit-log?${FILTERS}&per_page=100`]);
     const words = '"January 1, 2026 at 00:00 UTC","Profile changed","Member sara"';
     expect(linesOf(html)).toEqual([
       `1,"${AT}","identity",9,"'=mina","user.update","user",5,"note","","a ""b"",\nc","r-1",${words},"Note","(empty)","a ""b"",\nc"`,
@@ -398,6 +400,6 @@ describe('the file of the audit log', () => {
     gateway.tokens.set(TOKEN, operatorOf(PERMISSIONS.filter((name) => name !== 'audit.view')));
     expect((await download('', Promise.resolve(browser))).status).toBe(403);
     expect((await download('', Promise.resolve(browse()))).status).toBe(401);
-    expect(asked()).toEqual([]);
+    expect(auditLogUrls()).toEqual([]);
   });
 });

@@ -314,7 +314,7 @@ test('an API error about the text is shown at its field, which keeps the text', 
   expect(refused.html.split('The format is wrong.')).toHaveLength(2);
 });
 
-test('an API error about the reason of a rejected license stands at its field', async () => {
+test('an API error about the reason of a rejected license is shown at its field', async () => {
   const errors = { gym_license_rejection_reason: ['It is too long.'] };
   replies.set('PUT /gyms/4', { status: 422, body: { errors } });
   const [browser, page] = await pageOf(CASES[9] as Case);
@@ -380,7 +380,7 @@ test('a notice reports only what was really done', async () => {
   expect(await noticeAt('dead-letters?done=replayed&of=wallet&event=Call%20us')).toBeUndefined();
 });
 
-describe('a decision that was made meanwhile', () => {
+describe('decisions made in the meantime', () => {
   const settle = (fields: object): void => {
     replies.set('GET /payments/31', answer({ payment: { ...WITHDRAWAL, ...fields } }));
   };

@@ -152,8 +152,8 @@ describe('paged lists', () => {
     const { html } = await (await signIn()).get(`${PATH}/disputes?deposits=2&refunds=1`);
     for (const query of ['deposits=1&amp;refunds=1', 'deposits=3&amp;refunds=1', 'deposits=2&amp;refunds=2'])
       expect(html).toContain(`href="${PATH}/disputes?lang=en&amp;${query}"`);
-    const asked = gateway.upstreams.wallet.received.map(({ url }) => url);
-    expect(asked).toContain('/api/v1/payments/deposit/disputed?page=2');
+    const urls = gateway.upstreams.wallet.received.map(({ url }) => url);
+    expect(urls).toContain('/api/v1/payments/deposit/disputed?page=2');
   });
 
   test('gym and trainer licenses are paged independently', async () => {
@@ -194,12 +194,12 @@ describe('paged lists', () => {
   test('a search is paged by forms, so that the search text is not in an address', async () => {
     replies.set('GET /users', body([USER], 1, 2));
     const browser = await signIn();
-    const found = await submit(browser, await browser.get(`${PATH}/users`), 'search', { search: 'sara' });
-    expect(found.html).not.toMatch(/href="[^"]*sara/);
+    const results = await submit(browser, await browser.get(`${PATH}/users`), 'search', { search: 'sara' });
+    expect(results.html).not.toMatch(/href="[^"]*sara/);
     replies.set('GET /users', body([USER], 2, 2));
-    expect(found.html).toContain('<input type="hidden" name="page" value="2">');
+    expect(results.html).toContain('<input type="hidden" name="page" value="2">');
     const second = await browser.post(`${PATH}/users`, {
-      csrf: /name="csrf" value="([^"]*)"/.exec(found.html)?.[1] ?? '',
+      csrf: /name="csrf" value="([^"]*)"/.exec(results.html)?.[1] ?? '',
       search: 'sara',
       page: '2',
       action: 'search',
@@ -210,7 +210,7 @@ describe('paged lists', () => {
     );
   });
 
-  test('of a search that is too large to be counted go on by forms to its last account, and say so', async () => {
+  test('a search with too many results to count continues by forms to its last account, and says so', async () => {
     const uncounted = (data: object[], page: number | null, cursor: string | null) => ({
       status: 200,
       body: { data, meta: { current_page: page, last_page: null, total: null, next_cursor: cursor } },
@@ -231,7 +231,7 @@ describe('paged lists', () => {
         action: 'search',
       });
     expect(first.html).toContain('<input type="hidden" name="cursor" value="abc">');
-    // The search has read as much as a page may read, and has found nothing.
+    // The search has reached the read limit of a page without a result.
     replies.set('GET /users', uncounted([], null, 'def'));
     const second = await turn('abc');
     expect([second.html.includes(unfinished), second.html.includes('nothing to show')]).toEqual([

@@ -21,7 +21,7 @@ arrangeOps();
 
 const PASSWORD = 'secret-password';
 const CODE_NEEDED = { status: 422, body: { errors: { totp: ['Enter a code.'] } } };
-const keptIn = ({ html }: BrowserPage): string => /name="kept" value="([^"]*)"/.exec(html)?.[1] ?? '';
+const sealedIn = ({ html }: BrowserPage): string => /name="kept" value="([^"]*)"/.exec(html)?.[1] ?? '';
 const logIns = (): string[] => calls.filter((call) => call.includes('POST /auth/login'));
 
 describe('signing in with a second factor', () => {
@@ -45,11 +45,11 @@ describe('signing in with a second factor', () => {
     const browser = browse();
     const [first, second] = [await enter(browser), await enter(browser)];
     const shown = [first, second].map(({ html, headers }) => html + headers.get('set-cookie')).join();
-    const bytes = Buffer.from(keptIn(first), 'base64url');
+    const bytes = Buffer.from(sealedIn(first), 'base64url');
     for (const secret of [PASSWORD, Buffer.from(PASSWORD).toString('base64url').slice(0, 16)])
       expect(shown).not.toContain(secret);
     expect(bytes.includes(PASSWORD)).toBe(false);
-    expect(keptIn(first)).not.toBe(keptIn(second));
+    expect(sealedIn(first)).not.toBe(sealedIn(second));
   });
 
   test('a wrong code is shown at its field, and a changed password restarts the sign-in', async () => {
@@ -61,10 +61,10 @@ describe('signing in with a second factor', () => {
     expect(wrong.html).toMatch(/<input name="totp"[^>]* aria-invalid="true" aria-describedby="totp-problem"/);
     replies.set('POST /auth/login', { status: 429, body: { message: 'Too many.' } });
     const limited = await browser.submit(wrong, 'code', { totp: '000000' });
-    expect([limited.status, limited.html.includes('Too many.'), keptIn(limited)]).toEqual([
+    expect([limited.status, limited.html.includes('Too many.'), sealedIn(limited)]).toEqual([
       429,
       true,
-      keptIn(page),
+      sealedIn(page),
     ]);
     replies.set('POST /auth/login', { status: 422, body: { errors: { login: ['They do not match.'] } } });
     const again = await browser.submit(limited, 'code', { totp: '000000' });
@@ -72,17 +72,17 @@ describe('signing in with a second factor', () => {
   });
 
   test.each([
-    ['of another visitor', async () => keptIn(await enter(browse()))],
-    ['that was changed', async (kept: string) => `${kept.slice(0, -2)}AA`],
+    ['of another visitor', async () => sealedIn(await enter(browse()))],
+    ['that was changed', async (sealed: string) => `${sealed.slice(0, -2)}AA`],
     ['that is malformed', async () => 'x'],
     ['that is missing', async () => ''],
   ])('a first step %s leads to the sign-in page, and identity is not called', async (_which, change) => {
     replies.set('POST /auth/login', CODE_NEEDED);
     const browser = browse();
     const page = await enter(browser);
-    const kept = await change(keptIn(page));
+    const sealed = await change(sealedIn(page));
     const before = logIns().length;
-    const refused = await browser.submit(page, 'code', { kept, totp: '123456' });
+    const refused = await browser.submit(page, 'code', { kept: sealed, totp: '123456' });
     expect([refused.status, refused.html.includes('name="password"')]).toEqual([403, true]);
     expect(logIns()).toHaveLength(before);
   });
@@ -327,7 +327,7 @@ describe('an operator with a second factor', () => {
       expect([status, html.includes(text)]).toEqual([reply?.status ?? 503, true]);
       expect(html).toContain('Your previous two-factor authentication is off.');
       expect(html).toContain('value="begin_second_factor"');
-      // The second click, which finds it off.
+      // At the second click, the second factor is already off.
       gateway.tokens.set(TOKEN, operatorOf(PERMISSIONS, { hasSecondFactor: false }));
       const again = await browser.submit(page, 'replace_second_factor', fields);
       expect(again.html).toContain('Your previous two-factor authentication is off.');

@@ -139,11 +139,11 @@ test.each<[string, number, string[], Permission[], boolean]>([
   ['the operator themself', 9, ['audit.view'], [...OPERATOR, 'roles.manage'], false],
 ])(
   'the removal of the second factor of %s is offered if the API allows it',
-  async (_whose, id, held, may, isOffered) => {
-    const roles = [{ id: 2, name: 'x', title: 'x', permissions: held }];
+  async (_whose, id, permissions, operatorPermissions, isOffered) => {
+    const roles = [{ id: 2, name: 'x', title: 'x', permissions }];
     const user = { id, username: 'sara', created_at: '2026-01-01 00:00:00', roles };
     replies.set(`GET /users/${id}`, { status: 200, body: { user } });
-    gateway.tokens.set(TOKEN, operatorOf(may));
+    gateway.tokens.set(TOKEN, operatorOf(operatorPermissions));
     const { status, html } = await (await signIn()).get(`${PATH}/users?id=${id}`);
     expect([status, html.includes('remove_second_factor')]).toEqual([200, isOffered]);
   },

@@ -43,8 +43,8 @@ beforeEach(() => {
 const badges = async (path = ''): Promise<Record<string, string>> => {
   const { html } = await (await signIn()).get(`${PATH}${path}`);
   const nav = html.slice(html.indexOf('<nav'), html.indexOf('</nav>'));
-  const found = nav.matchAll(/href="\/ops\/([a-z-]+)[^"]*"[^>]*>[^<]*<span class="badge (\w+)">([^<]+)</g);
-  return Object.fromEntries([...found].map(([, slug = '', kind, count]) => [slug, `${kind} ${count}`]));
+  const matches = nav.matchAll(/href="\/ops\/([a-z-]+)[^"]*"[^>]*>[^<]*<span class="badge (\w+)">([^<]+)</g);
+  return Object.fromEntries([...matches].map(([, slug = '', kind, count]) => [slug, `${kind} ${count}`]));
 };
 
 test('every page has the counts in its navigation, and no count where nothing is waiting', async () => {
@@ -120,8 +120,8 @@ test('only lists that the operator may see are counted', async () => {
   const browser = await signIn();
   gateway.upstreams.wallet.received.length = 0;
   const { html } = await browser.get(PATH);
-  const asked = gateway.upstreams.wallet.received.map(({ url }) => url);
-  expect([html.includes('Nothing is waiting.'), asked]).toEqual([true, []]);
+  const urls = gateway.upstreams.wallet.received.map(({ url }) => url);
+  expect([html.includes('Nothing is waiting.'), urls]).toEqual([true, []]);
 });
 
 test('charts show the deposits and withdrawals of the last 24 hours, with a text alternative', async () => {
@@ -159,13 +159,15 @@ test('a page reads the queues of each service once, and the wallet’s chart onc
   replies.set('GET /payments/hours', { status: 200, body: { data: [] } });
   clock.advance(30_000);
   const [first, second] = [await signIn(), await signIn()];
-  const asked = (path: string): string[] => calls.filter((call) => call.endsWith(` GET ${path}`));
+  const callsTo = (path: string): string[] => calls.filter((call) => call.endsWith(` GET ${path}`));
   calls.length = 0;
   await first.get(PATH);
-  expect(asked('/operations').sort()).toEqual(SERVICES.map((service) => `${service} GET /operations`).sort());
+  expect(callsTo('/operations').sort()).toEqual(
+    SERVICES.map((service) => `${service} GET /operations`).sort(),
+  );
   await second.get(PATH);
-  expect(asked('/payments/hours')).toEqual(['wallet GET /payments/hours']);
+  expect(callsTo('/payments/hours')).toEqual(['wallet GET /payments/hours']);
   clock.advance(30_000);
   await second.get(PATH);
-  expect(asked('/payments/hours')).toHaveLength(2);
+  expect(callsTo('/payments/hours')).toHaveLength(2);
 });

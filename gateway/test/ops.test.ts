@@ -26,7 +26,7 @@ arrangeOps();
 
 const LIMIT = 'identity POST /session-limit {"page":"ops","seconds":7200,"idle_seconds":900}';
 
-describe('a session', () => {
+describe('sessions', () => {
   test('the cookie is short-lived, for this path only, and hidden from scripts and other sites', async () => {
     const { headers } = await enter(browse());
     const cookie = headers.get('set-cookie') ?? '';
@@ -191,7 +191,7 @@ describe('sections', () => {
   });
 });
 
-describe('a form', () => {
+describe('forms', () => {
   const signedInPage = async (): Promise<[Browser, BrowserPage]> => {
     const browser = await signIn();
     return [browser, await browser.get(`${PATH}/withdrawals`)];
@@ -245,14 +245,14 @@ describe('a form', () => {
     replies.set('GET /users', { status: 200, body: { data: [WITHDRAWAL.user] } });
     const browser = await signIn();
     const page = await browser.get(`${PATH}/users`);
-    const found = await submit(browser, page, 'search', { search: 'sara@example.com' });
-    expect([found.status, found.location]).toEqual([200, undefined]);
-    expect(found.html).toContain('/ops/members/5?');
-    expect(found.html).not.toMatch(/(?:href|action)="[^"]*sara(?:@|%40)/);
+    const results = await submit(browser, page, 'search', { search: 'sara@example.com' });
+    expect([results.status, results.location]).toEqual([200, undefined]);
+    expect(results.html).toContain('/ops/members/5?');
+    expect(results.html).not.toMatch(/(?:href|action)="[^"]*sara(?:@|%40)/);
   });
 });
 
-describe('a license', () => {
+describe('license documents', () => {
   const gym = (mediaId: number) => ({
     id: 4,
     name: 'Gym',
@@ -320,13 +320,13 @@ describe('live changes', () => {
     });
     return response;
   };
-  /** Reads until the text `wanted` has arrived, or the stream has ended. */
-  const readUntil = async (response: Response, wanted: string): Promise<string> => {
+  /** Reads until the text `expected` arrives or the stream ends. */
+  const readUntil = async (response: Response, expected: string): Promise<string> => {
     let text = '';
     const decoder = new TextDecoder();
     for await (const chunk of response.body ?? []) {
       text += decoder.decode(chunk as Uint8Array, { stream: true });
-      if (text.includes(wanted)) break;
+      if (text.includes(expected)) break;
     }
     return text;
   };

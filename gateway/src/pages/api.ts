@@ -1,4 +1,4 @@
-/** The public API as a page uses it: in the name of its visitor. */
+/** Calls of the public API on behalf of the visitor of a page. */
 import { API_PREFIX } from '@fitness/shared/http/server.ts';
 import { GUEST, type SessionPage, type UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { unauthenticated, unavailable } from '@fitness/shared/kernel/error.ts';
@@ -13,8 +13,8 @@ import { internalHeaders, prepareForward } from '../request/proxy.ts';
 import type { Service } from '../request/routes.ts';
 import type { Visit } from './visit.ts';
 
-/** A request of a page. */
-export interface Asking {
+/** A request for a page, with what is needed to answer it. */
+export interface PageContext {
   request: FastifyRequest;
   locale: Locale;
   dependencies: Pick<
@@ -32,18 +32,18 @@ export interface Asking {
   >;
 }
 
-/** What the API has refused, in the language of the page. */
+/** An error of the API, in the language of the page. */
 export interface Problem {
   status: number;
-  /** Undefined where the fields say it. */
+  /** Undefined if the messages of the fields explain the problem. */
   text: string | undefined;
-  /** Messages by the name of the API's field. */
+  /** Error messages, keyed by API field. */
   fields: Readonly<Record<string, readonly string[]>>;
 }
 
 type CallDependencies = Parameters<typeof callApi>[2];
 
-const dependenciesOf = ({ dependencies }: Asking, visit: Visit): CallDependencies => ({
+const dependenciesOf = ({ dependencies }: PageContext, visit: Visit): CallDependencies => ({
   ...dependencies,
   agent: dependencies.agents.ordinary,
   authenticate: async () => {
@@ -54,23 +54,23 @@ const dependenciesOf = ({ dependencies }: Asking, visit: Visit): CallDependencie
   },
 });
 
-const unlessOver = (answer: ApiAnswer): ApiAnswer => {
+const assertAuthenticated = (answer: ApiAnswer): ApiAnswer => {
   if (answer.status === 401) throw unauthenticated();
   return answer;
 };
 
-/** Throws 401 for a visit whose token is not valid any more. */
-export const call = async (asking: Asking, visit: Visit, apiCall: ApiCall): Promise<ApiAnswer> =>
-  unlessOver(await callApi(apiCall, asking.request, dependenciesOf(asking, visit)));
+/** Throws 401 if the visitor's token is no longer valid. */
+export const call = async (context: PageContext, visit: Visit, apiCall: ApiCall): Promise<ApiAnswer> =>
+  assertAuthenticated(await callApi(apiCall, context.request, dependenciesOf(context, visit)));
 
-/** An internal route of a service. Throws 401 as above. */
+/** Calls an internal route of a service. Throws 401 if the visitor's token is no longer valid. */
 export const callOf = async (
-  asking: Asking,
+  context: PageContext,
   visit: Visit,
   service: Service,
   internal: ApiCall,
 ): Promise<ApiAnswer> =>
-  unlessOver(await callInternal(service, internal, asking.request, dependenciesOf(asking, visit)));
+  assertAuthenticated(await callInternal(service, internal, context.request, dependenciesOf(context, visit)));
 
 interface SessionLimit {
   page: SessionPage;
@@ -78,44 +78,53 @@ interface SessionLimit {
   idleSeconds?: number;
 }
 
-/** Ends the session of a visit early, and lets it call what its page calls. Throws 401 for a session that has ended, and 503. */
+/**
+ * Shortens the lifetime of a session, and restricts it to the calls of its page. Throws 401 for an ended session, and 503 if identity does
+ * not confirm the limit.
+ */
 export const limitSession = async (
-  asking: Asking,
+  context: PageContext,
   visit: Visit,
   { page, seconds, idleSeconds }: SessionLimit,
 ): Promise<void> => {
   const body = { page, seconds, ...(idleSeconds === undefined ? {} : { idle_seconds: idleSeconds }) };
   const call = { method: 'POST', path: '/session-limit', body } as const;
-  const { status } = await callOf(asking, visit, 'identity', call);
+  const { status } = await callOf(context, visit, 'identity', call);
   if (status !== 204) throw unavailable(`the session was not limited: ${status}`);
 };
 
-/** Whether the token is a session that this page, and no other one, may have begun. */
+/** Whether the token is a session that no other page has started. */
 export const isSessionOf = ({ tokenKind, page }: UserCaller, own: SessionPage): boolean =>
   tokenKind === 'session' && (page ?? own) === own;
 
-export const endSession = async (asking: Asking, visit: Visit): Promise<void> => {
-  await call(asking, visit, { method: 'POST', path: '/auth/logout' });
+export const endSession = async (context: PageContext, visit: Visit): Promise<void> => {
+  await call(context, visit, { method: 'POST', path: '/auth/logout' });
 };
 
-/** `visit` has just signed in: a session that cannot be limited is ended, and no cookie has it. */
-export const beginSession = async (asking: Asking, visit: Visit, limit: SessionLimit): Promise<void> => {
+/** Limits a new session. A session that cannot be limited is ended, and its token never reaches a cookie. */
+export const beginSession = async (
+  context: PageContext,
+  visit: Visit,
+  limit: SessionLimit,
+): Promise<void> => {
   try {
-    await limitSession(asking, visit, limit);
+    await limitSession(context, visit, limit);
   } catch (error) {
-    await endSession(asking, visit);
+    await endSession(context, visit);
     throw error;
   }
 };
 
-/** A file of the public API, which is read as slowly as the browser does. Throws 401 as above. */
+/**
+ * Streams a file of the public API at the speed of the browser. Throws 401 if the visitor's token is no longer valid.
+ */
 export const download = async (
-  asking: Asking,
+  context: PageContext,
   visit: Visit,
   path: string,
 ): Promise<Dispatcher.ResponseData> => {
-  const { request, dependencies } = asking;
-  const forward = await prepareForward(request.raw, `${API_PREFIX}${path}`, dependenciesOf(asking, visit));
+  const { request, dependencies } = context;
+  const forward = await prepareForward(request.raw, `${API_PREFIX}${path}`, dependenciesOf(context, visit));
   const { service, path: target, query } = forward.target;
   const call = {
     origin: dependencies.urls[service],
@@ -130,9 +139,9 @@ export const download = async (
   }
 };
 
-/** `POST /auth/login` with the fields of the form: 200 has the token of the session. */
+/** Calls `POST /auth/login` with the fields of the form. A 200 response contains the session token. */
 export const callLogin = (
-  asking: Asking,
+  context: PageContext,
   visit: Visit,
   {
     login = '',
@@ -141,7 +150,7 @@ export const callLogin = (
   }: Partial<Record<'login' | 'password' | 'totp', string | undefined>>,
 ): Promise<ApiAnswer> => {
   const body = { login, password, ...(totp === '' ? {} : { totp }) };
-  return call(asking, visit, { method: 'POST', path: '/auth/login', body });
+  return call(context, visit, { method: 'POST', path: '/auth/login', body });
 };
 
 export const problemIn = ({ status, body }: ApiAnswer): Problem => {

@@ -1,4 +1,4 @@
-/** What all pages with forms have in common: how forms arrive, how they are protected, and how an answer leaves. */
+/** The shared behavior of pages with forms: parsing, CSRF protection and responses. */
 import type { IncomingMessage } from 'node:http';
 import { keepConnection, logFailure, toAppError } from '@fitness/shared/http/error-handler.ts';
 import { HTTP_STATUS, type Message } from '@fitness/shared/kernel/error.ts';
@@ -10,36 +10,36 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Dependencies } from '../dependencies.ts';
 import { FORM_LIMIT_BYTES } from '../request/body.ts';
 import { clientAddressOf } from '../request/client-address.ts';
-import type { Asking } from './api.ts';
+import type { PageContext } from './api.ts';
 import type { Guest, Visit, Visits } from './visit.ts';
 
 export type Fields = Readonly<Record<string, string | undefined>>;
 
-/** What the browser gets. `visit`: the one that its cookie names from now on; null: none; undefined: the same. */
+/** The response to a browser. `visit` replaces the visit in the cookie; null removes the cookie, and undefined leaves it unchanged. */
 export type Outcome = ({ page: Page } | { location: string }) & {
   visit?: Visit | null | undefined;
   /** `Retry-After` of the API's response. */
   retryAfter?: string | undefined;
 };
 
-type FormDependencies = Asking['dependencies'] & Pick<Dependencies, 'addressLimit' | 'openRequests'>;
+type FormDependencies = PageContext['dependencies'] & Pick<Dependencies, 'addressLimit' | 'openRequests'>;
 
 interface FormPagesOptions {
   visits: Visits;
-  /** The message for a form that is not of this visit. */
+  /** The message for a form that belongs to another visit. */
   stale: Message;
-  /** A request that cannot be continued. */
+  /** The page for a request that cannot be completed. */
   refusalPage(locale: Locale, status: number, reason: Message): Page;
   addRoutes(scope: FastifyInstance, pages: FormPages): void;
 }
 
 interface FormPages {
-  asking(request: FastifyRequest): Asking;
-  /** Runs `act` for a form of this origin and of this visit, and sends its outcome. */
+  contextOf(request: FastifyRequest): PageContext;
+  /** Runs `act` if the form comes from this origin and this visit, and sends the outcome. */
   submit(
     request: FastifyRequest,
     reply: FastifyReply,
-    act: (asking: Asking, visit: Visit, fields: Fields) => Promise<Outcome>,
+    act: (context: PageContext, visit: Visit, fields: Fields) => Promise<Outcome>,
   ): Promise<FastifyReply>;
   send(reply: FastifyReply, outcome: Outcome): FastifyReply;
 }
@@ -47,8 +47,8 @@ interface FormPages {
 const FORM = 'application/x-www-form-urlencoded';
 const SECRET_BYTES = 24;
 
-/** A visit of somebody who is not signed in. */
-export const newGuest = ({ dependencies: { random } }: Asking): Guest => ({
+/** Creates a visit for a visitor who is not signed in. */
+export const newGuest = ({ dependencies: { random } }: PageContext): Guest => ({
   kind: 'guest',
   secret: random.bytes(SECRET_BYTES).toString('base64url'),
 });
@@ -63,9 +63,9 @@ export const addFormPages = async (
   const refuse = (request: FastifyRequest, reply: FastifyReply): FastifyReply =>
     sendPage(reply, refusalPage(localeOfPage(request), 403, stale));
   const pages: FormPages = {
-    asking: (request) => {
+    contextOf: (request) => {
       const locale = localeOfPage(request);
-      // The API answers, and sends its SMS, in the language of the page.
+      // API responses and SMS messages use the language of the page.
       request.headers['accept-language'] = locale;
       return { request, locale, dependencies };
     },
@@ -75,7 +75,7 @@ export const addFormPages = async (
       if (visit === undefined || !visits.isCsrfOf(visit, fields.csrf ?? '')) {
         return refuse(request, reply);
       }
-      return pages.send(reply, await act(pages.asking(request), visit, fields));
+      return pages.send(reply, await act(pages.contextOf(request), visit, fields));
     },
     send: (reply, outcome) => {
       const { visit, retryAfter } = outcome;
@@ -97,7 +97,7 @@ export const addFormPages = async (
     scope.addHook('onRequest', async (request, reply) => {
       await addressLimit?.(clientAddressOf(request.raw, trustedProxies), reply);
       if (request.method !== 'POST') return;
-      // Before its form is read: a page of another site cannot have its visitors send forms that cost anything.
+      // The check precedes parsing, so a cross-site form costs almost nothing.
       assertSameOrigin(request.headers, baseUrl);
       if (visits.read(request.headers.cookie) === undefined) return refuse(request, reply);
     });
@@ -108,7 +108,6 @@ export const addFormPages = async (
 const sendPage = (reply: FastifyReply, { status, headers, html }: Page): FastifyReply =>
   reply.code(status).headers(headers).serializer(String).send(html);
 
-/** Sends the refusal as a page. */
 const sendRefusal = (
   error: unknown,
   request: FastifyRequest,

@@ -1,16 +1,16 @@
-/** How a visitor of a page with forms signs in: the password first, then the code of a second factor on a page of its own. */
+/** The sign-in of pages with forms: first the password, then the code of a second factor on a separate page. */
 import { isAppError, type Message, message } from '@fitness/shared/kernel/error.ts';
 import { translator } from '@fitness/shared/kernel/i18n/translate.ts';
 import { type Html, html } from '@fitness/shared/pages/html.ts';
 import { type Page, renderPage } from '@fitness/shared/pages/page.ts';
-import { type Asking, callLogin, type Problem, problemIn, retryAfterIn } from './api.ts';
+import { callLogin, type PageContext, type Problem, problemIn, retryAfterIn } from './api.ts';
 import { type Fields, newGuest, type Outcome } from './form-pages.ts';
 import { type Field, formOf, inputsOf, missingIn, PASSWORD, problemOf, TOTP, type View } from './views.ts';
 import type { Guest, SignedIn, Visits } from './visit.ts';
 
 export interface LoginView extends View {
   login?: string | undefined;
-  /** Above the form. */
+  /** Shown above the form. */
   notice?: Message | undefined;
   status?: number | undefined;
 }
@@ -21,10 +21,9 @@ const LOGIN: Field = {
   missing: message('enter.login'),
   autocomplete: 'username',
 };
-/** The only field of its step. */
 const CODE: Field = { ...TOTP, isFocused: true };
 
-/** What `callLogin` needs. */
+/** The form with the fields that `callLogin` sends. */
 export const loginForm = (view: LoginView, action: string): Html => {
   const { locale, login: value, notice } = view;
   const fields: Field[] = [{ ...LOGIN, value }, PASSWORD];
@@ -33,15 +32,15 @@ ${problemOf(view, fields)}
 ${formOf(view, action, inputsOf(view, fields), [['login', message('oauth.login.submit')]])}`;
 };
 
-/** What is wrong with a log-in is said at the password, which is typed anew: the login is still there. */
+/** Moves a problem from the login to the password, because the form keeps the login and only the password is entered again. */
 const atPassword = (problem: Problem): Problem => {
   const { login, ...fields } = problem.fields;
   return login === undefined ? problem : { ...problem, fields: { ...fields, password: login } };
 };
 
-/** `kept`: the sealed login and password, which the visitor does not type again. */
-const codePage = (view: View & { kept: string }, path: string): Page => {
-  const { locale, kept, problem } = view;
+/** `sealed` is the encrypted login and password from the first step. */
+const codePage = (view: View & { sealed: string }, path: string): Page => {
+  const { locale, sealed, problem } = view;
   const t = translator(locale);
   const action = `${path}?lang=${locale}`;
   return renderPage({
@@ -50,105 +49,108 @@ const codePage = (view: View & { kept: string }, path: string): Page => {
     title: t(message('login.code.title')),
     body: html`<section class="card">
 ${problemOf(view, [CODE])}
-${formOf(view, action, html`<input type="hidden" name="kept" value="${kept}">\n${inputsOf(view, [CODE])}`, [['code', message('oauth.login.submit')]])}
+${formOf(view, action, html`<input type="hidden" name="kept" value="${sealed}">\n${inputsOf(view, [CODE])}`, [['code', message('oauth.login.submit')]])}
 <p><a href="${action}">${t(message('login.code.back'))}</a></p>
 </section>`,
   });
 };
 
-interface LogInOptions<Asked, Opened> {
-  page(asking: Asked, view: LoginView): Page;
-  /** After the right password, and the code where the account needs one. */
-  enter(asking: Asked, visit: SignedIn, password: string): Promise<Outcome>;
-  /** What an answer needs. Throws 401 for a session that has ended, and 403 for one that may not be here. */
-  open(asking: Asked, visit: SignedIn): Promise<Opened>;
-  sessionOver: Message;
+interface LogInOptions<Context, Opened> {
+  page(context: Context, view: LoginView): Page;
+  /** Runs after a successful sign-in. */
+  enter(context: Context, visit: SignedIn, password: string): Promise<Outcome>;
+  /** Loads the data for a response. Throws 401 for an ended session, and 403 for a session without access to the page. */
+  open(context: Context, visit: SignedIn): Promise<Opened>;
+  sessionEnded: Message;
 }
 
-export const createLogIn = <Asked extends Asking & { visits: Visits }, Opened>(
-  options: LogInOptions<Asked, Opened>,
+export const createLogIn = <Context extends PageContext & { visits: Visits }, Opened>(
+  options: LogInOptions<Context, Opened>,
 ) => {
-  /** Renews the cookie, so that a form that is shown is not about to expire. */
+  /** Shows the sign-in form, and renews the cookie so that the form does not expire soon. */
   const show = (
-    asking: Asked,
+    context: Context,
     visit: Guest | undefined,
     view: Omit<LoginView, 'locale' | 'csrf'> = {},
   ): Outcome => {
-    const { locale, visits } = asking;
-    const guest = visit ?? newGuest(asking);
-    return { page: options.page(asking, { ...view, locale, csrf: visits.csrfOf(guest) }), visit: guest };
+    const { locale, visits } = context;
+    const guest = visit ?? newGuest(context);
+    return { page: options.page(context, { ...view, locale, csrf: visits.csrfOf(guest) }), visit: guest };
   };
 
   const showCode = (
-    { locale, visits }: Asked,
+    { locale, visits }: Context,
     visit: Guest,
-    view: Pick<View, 'problem'> & { kept: string },
+    view: Pick<View, 'problem'> & { sealed: string },
   ): Outcome => ({ page: codePage({ ...view, locale, csrf: visits.csrfOf(visit) }, visits.path), visit });
 
-  /** The API takes login, password and code together: each step sends what is there. `kept`: of the step before, whose time goes on. */
+  /**
+   * Signs in with the fields entered so far, because the API takes login, password and code in one request. `sealed` comes from the previous
+   * step, and its expiry stays the same.
+   */
   const logIn = async (
-    asking: Asked,
+    context: Context,
     visit: Guest,
-    { kept, ...typed }: { login: string; password: string; totp?: string; kept?: string },
+    { sealed, ...typed }: { login: string; password: string; totp?: string; sealed?: string },
   ): Promise<Outcome> => {
     const { login, password, totp } = typed;
-    const answer = await callLogin(asking, visit, typed);
+    const answer = await callLogin(context, visit, typed);
     if (answer.status === 200)
-      return options.enter(asking, { kind: 'user', token: String(answer.body.token) }, password);
+      return options.enter(context, { kind: 'user', token: String(answer.body.token) }, password);
     const problem = atPassword(problemIn(answer));
     const isCodeStep =
-      problem.fields.totp !== undefined || (kept !== undefined && problem.text !== undefined);
+      problem.fields.totp !== undefined || (sealed !== undefined && problem.text !== undefined);
     const shown = isCodeStep
-      ? showCode(asking, visit, {
-          kept: kept ?? asking.visits.seal(visit, { login, password }),
-          // That a code is needed is no mistake of somebody who was not asked for one.
+      ? showCode(context, visit, {
+          sealed: sealed ?? context.visits.seal(visit, { login, password }),
+          // A visitor who has not seen the code field yet has made no mistake.
           problem: totp === undefined ? undefined : problem,
         })
-      : show(asking, visit, { login, problem });
+      : show(context, visit, { login, problem });
     return { ...shown, retryAfter: retryAfterIn(answer) };
   };
 
   const enterCode = (
-    asking: Asked,
+    context: Context,
     visit: Guest,
-    { kept, totp = '' }: Fields,
+    { kept: sealed, totp = '' }: Fields,
   ): Outcome | Promise<Outcome> => {
-    const { login, password } = asking.visits.unseal(visit, kept) ?? {};
+    const { login, password } = context.visits.unseal(visit, sealed) ?? {};
     if (login === undefined || password === undefined)
-      return show(asking, visit, { notice: message('login.code.expired'), status: 403 });
-    const problem = missingIn(asking.locale, [CODE], { totp });
-    if (problem !== undefined) return showCode(asking, visit, { kept: kept ?? '', problem });
-    return logIn(asking, visit, { login, password, totp, kept: kept ?? '' });
+      return show(context, visit, { notice: message('login.code.expired'), status: 403 });
+    const problem = missingIn(context.locale, [CODE], { totp });
+    if (problem !== undefined) return showCode(context, visit, { sealed: sealed ?? '', problem });
+    return logIn(context, visit, { login, password, totp, sealed: sealed ?? '' });
   };
 
-  /** A token that is not valid any more leads to the log-in. */
-  const unlessOver = async (asking: Asked, answer: () => Promise<Outcome>): Promise<Outcome> => {
+  /** Shows the sign-in form if the token is no longer valid. */
+  const withFallback = async (context: Context, answer: () => Promise<Outcome>): Promise<Outcome> => {
     try {
       return await answer();
     } catch (error) {
       if (!isAppError(error) || error.kind !== 'unauthenticated') throw error;
-      return show(asking, undefined, { notice: options.sessionOver, status: 401 });
+      return show(context, undefined, { notice: options.sessionEnded, status: 401 });
     }
   };
 
   return {
     show,
 
-    /** A form of somebody who is not signed in. */
-    submit: (asking: Asked, visit: Guest, fields: Fields): Outcome | Promise<Outcome> => {
+    /** Handles a form from a visitor who is not signed in. */
+    submit: (context: Context, visit: Guest, fields: Fields): Outcome | Promise<Outcome> => {
       const { action, login = '', password = '' } = fields;
-      if (action === 'code') return enterCode(asking, visit, fields);
-      if (action !== 'login') return show(asking, visit);
-      const problem = missingIn(asking.locale, [LOGIN, PASSWORD], fields);
-      if (problem !== undefined) return show(asking, visit, { login, problem });
-      return logIn(asking, visit, { login, password });
+      if (action === 'code') return enterCode(context, visit, fields);
+      if (action !== 'login') return show(context, visit);
+      const problem = missingIn(context.locale, [LOGIN, PASSWORD], fields);
+      if (problem !== undefined) return show(context, visit, { login, problem });
+      return logIn(context, visit, { login, password });
     },
 
-    unlessOver,
+    withFallback,
     whileSignedIn: (
-      asking: Asked,
+      context: Context,
       visit: SignedIn,
       answer: (opened: Opened) => Promise<Outcome>,
-    ): Promise<Outcome> => unlessOver(asking, async () => answer(await options.open(asking, visit))),
+    ): Promise<Outcome> => withFallback(context, async () => answer(await options.open(context, visit))),
   };
 };

@@ -1,4 +1,4 @@
-/** The answer to an unknown path for browsers. Paths of the API stay JSON: their clients read nothing else. */
+/** The 404 page for browsers. Unknown API paths keep the JSON error that their clients expect. */
 import { message } from '@fitness/shared/kernel/error.ts';
 import { translator } from '@fitness/shared/kernel/i18n/translate.ts';
 import { html } from '@fitness/shared/pages/html.ts';
@@ -7,7 +7,7 @@ import { renderPage } from '@fitness/shared/pages/page.ts';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { WITH_HTML } from './start-page.ts';
 
-/** False without a page: another client, or a path below `/api`. */
+/** Returns false if the request gets no page: for other clients, and for paths below `/api`. */
 export const sendMissingPage = (request: FastifyRequest, reply: FastifyReply): boolean => {
   const { method, url, headers } = request;
   const path = url.split('?')[0] ?? '';
@@ -21,7 +21,7 @@ export const sendMissingPage = (request: FastifyRequest, reply: FastifyReply): b
     locale,
     status: 404,
     title: t(message('missing.title')),
-    // With one slash: a link that begins with two leads to another host.
+    // One leading slash only: browsers read `//` as the start of another host.
     aside: languageLinks(locale, path.replace(/^\/*/, '/')),
     body: html`<section class="card">
 <p>${t(message('error.not_found'))}</p>

@@ -1,4 +1,4 @@
-/** `/` for browsers: what this is, and where to go. Clients of the API get a 404 there as at every unknown path. */
+/** The start page at `/`, for browsers only. API clients get a 404. */
 
 import { SECOND_MS } from '@fitness/shared/kernel/clock.ts';
 import { message, notFound } from '@fitness/shared/kernel/error.ts';
@@ -17,14 +17,14 @@ type StartPageDependencies = Pick<Dependencies, 'agents' | 'clock' | 'sandboxUrl
 
 export const WITH_HTML = /\btext\/html\b/i;
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
-/** Anybody may open the page: the services are not asked for each time. */
+/** The page is public, so its requests share one status check of the services. */
 const STATUS_VALID_MS = 5 * SECOND_MS;
 
 export const addStartPage = (app: FastifyInstance, dependencies: StartPageDependencies): void => {
   const isUp = createStatus(dependencies);
   if (dependencies.sandboxUrl !== undefined) addTourScript(app);
   app.route({
-    // The others are 404 as well, and not 405.
+    // Other methods return 404 instead of 405.
     method: METHODS,
     url: '/',
     exposeHeadRoute: false,
@@ -43,19 +43,19 @@ export const addStartPage = (app: FastifyInstance, dependencies: StartPageDepend
   });
 };
 
-/** Whether all services are ready; which one is not is for operators only. */
+/** Whether all services are ready. Only operators see which service is not. */
 const createStatus = ({ agents, clock, urls }: StartPageDependencies): (() => Promise<boolean>) => {
-  let known: { at: number; isUp: Promise<boolean> } | undefined;
+  let cached: { at: number; isUp: Promise<boolean> } | undefined;
   return () => {
     const now = clock.now().getTime();
-    if (known === undefined || now - known.at > STATUS_VALID_MS) {
-      known = { at: now, isUp: areReady(agents.internal, urls) };
+    if (cached === undefined || now - cached.at > STATUS_VALID_MS) {
+      cached = { at: now, isUp: areReady(agents.internal, urls) };
     }
-    return known.isUp;
+    return cached.isUp;
   };
 };
 
-/** `sandboxUrl`: of a demonstration, whose page also has the tour and the sample app. */
+/** `sandboxUrl` is set in a demonstration, which adds the tour and the sample app to the page. */
 const startPage = (locale: Locale, isUp: boolean, sandboxUrl: string | undefined): Page => {
   const t = translator(locale);
   const status = message(isUp ? 'start.status.up' : 'start.status.partial');

@@ -1,4 +1,4 @@
-/** The parts of pages with forms. No page repeats a password that was typed. */
+/** Building blocks for pages with forms. No page shows a submitted password again. */
 import { parseTimestamp } from '@fitness/shared/kernel/clock.ts';
 import { type Message, message } from '@fitness/shared/kernel/error.ts';
 import { type Locale, type Translate, translator } from '@fitness/shared/kernel/i18n/translate.ts';
@@ -17,23 +17,23 @@ export interface View {
 export interface Field {
   name: string;
   label: Message;
-  /** What a required field says when it is empty. */
+  /** The message for an empty required field. */
   missing?: Message;
   autocomplete: string;
   type?: 'text' | 'password';
   value?: string | undefined;
   inputmode?: 'numeric';
-  /** In the language of the page, and not a name or a code. */
+  /** Whether the value is text in the language of the page, rather than a name or a code. */
   isText?: boolean;
-  /** The API's name for it. */
+  /** Default: `name`. */
   apiName?: string;
-  /** The only field of a step. */
+  /** Set for the only field of a step. */
   isFocused?: boolean;
 }
 
 const apiNameOf = ({ name, apiName = name }: Field): string => apiName;
 
-/** The inputs of a form. The first one that the API has refused has the focus. */
+/** The inputs of a form. The first invalid input has the focus. */
 export const inputsOf = (
   { locale, problem }: Pick<View, 'locale' | 'problem'>,
   fields: readonly Field[],
@@ -46,7 +46,7 @@ export const inputsOf = (
     })),
   );
 
-/** The required fields of a form that were sent empty: the API, which does not know the form, is not asked. */
+/** The problem with empty required fields, found without a call of the API. Undefined if all are filled in. */
 export const missingIn = (locale: Locale, fields: readonly Field[], sent: Fields): Problem | undefined => {
   const t = translator(locale);
   const missing = fields.flatMap((field) => {
@@ -58,7 +58,7 @@ export const missingIn = (locale: Locale, fields: readonly Field[], sent: Fields
   return { status: 422, text: undefined, fields: Object.fromEntries(missing) };
 };
 
-/** The only input of a form. */
+/** The input of a form with a single field. */
 export const inputOf = (view: Pick<View, 'locale' | 'problem'>, field: Field): Html =>
   inputsOf(view, [field]);
 
@@ -72,7 +72,6 @@ export const PASSWORD: Field = {
 
 export const CURRENT_PASSWORD: Field = { ...PASSWORD, apiName: 'current_password' };
 
-/** A code of the second factor. */
 export const TOTP: Field = {
   name: 'totp',
   label: message('oauth.login.code'),
@@ -84,8 +83,8 @@ export type Button = readonly [value: string, label: Message, rank?: 'secondary'
 export const SIGN_OUT: Button = ['sign_out', message('account_deletion.sign_out'), 'secondary'];
 
 /**
- * The first button is what the form is for, unless it is `secondary`. `danger` leads to something that cannot be taken back, and `final` does
- * it.
+ * A form whose first button is its primary action, unless the button is `secondary`. A `danger` button leads to an irreversible action, and a
+ * `final` button executes it.
  */
 export const formOf = (
   { locale, csrf }: View,
@@ -109,7 +108,7 @@ ${buttons.map(
 </form>`;
 };
 
-/** What the API has refused without a field, or in a field that is not one of the `shown` inputs. */
+/** The alert for errors that belong to none of the `shown` inputs. */
 export const problemOf = ({ problem }: Pick<View, 'problem'>, shown: readonly Field[]): Html | false => {
   const names = new Set(shown.map(apiNameOf));
   const refused = Object.entries(problem?.fields ?? {});
@@ -122,6 +121,6 @@ export const problemOf = ({ problem }: Pick<View, 'problem'>, shown: readonly Fi
 export const signedInAs = (t: Translate, username: string): Html =>
   html`<p>${t(message('oauth.consent.account', { username: isolate(username) }))}</p>`;
 
-/** A timestamp of the API: `YYYY-MM-DD HH:MM:SS`, UTC. */
+/** Formats an API timestamp: `YYYY-MM-DD HH:MM:SS`, in UTC. */
 export const time = ({ locale }: Pick<View, 'locale'>, timestamp: string): Html =>
   timeOf(locale, parseTimestamp(timestamp));

@@ -1,40 +1,40 @@
-/** Who a browser is on a page: one cookie, which is the key of its forms as well. The gateway stores nothing. */
+/** The visit of a browser on a page, stored in one cookie that also protects the forms. The gateway stores nothing. */
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
 import { type Clock, type Random, SECOND_MS } from '@fitness/shared/kernel/clock.ts';
 
-/** A visitor has a secret of their own from the first page on, so that the log-in form is protected too. */
+/** A guest has a secret from the first page on, which protects the sign-in form against CSRF. */
 export type Visit = { kind: 'guest'; secret: string } | { kind: 'user'; token: string };
 export type Guest = Extract<Visit, { kind: 'guest' }>;
 export type SignedIn = Extract<Visit, { kind: 'user' }>;
 
 interface VisitOptions {
-  /** The path of the page and of its cookie. */
+  /** Path of the page and its cookie. */
   path: string;
-  /** Since the last answer that renewed it. */
+  /** Lifetime since the last response that renewed the cookie. */
   lifetimeS: number;
   baseUrl: string;
 }
 
 export interface Visits {
   path: string;
-  /** Undefined without the cookie. */
+  /** Returns undefined if the cookie is missing. */
   read(cookies: string | undefined): Visit | undefined;
-  /** The `Set-Cookie` that begins or renews the visit. */
+  /** The `Set-Cookie` header that starts or renews the visit. */
   cookieOf(visit: Visit): string;
-  /** The `Set-Cookie` that ends every visit. */
+  /** The `Set-Cookie` header that ends any visit. */
   endingCookie: string;
-  /** The hidden field of the visit's forms. The cookie cannot be computed from it. */
+  /** The CSRF token of the visit's forms. It does not reveal the cookie. */
   csrfOf(visit: Visit): string;
-  isCsrfOf(visit: Visit, given: string): boolean;
-  /** A hidden field for the next step of the visit. Its key comes from the cookie, so neither the page nor the cookie alone shows the value. */
+  isCsrfOf(visit: Visit, token: string): boolean;
+  /** Encrypts a hidden field for the next step. The key comes from the cookie, so reading the value takes both the page and the cookie. */
   seal(visit: Visit, value: Sealed): string;
-  /** Undefined for a field of another visit or path, for one that was changed, and after {@link SEALED_S}. */
+  /** Returns undefined if the field belongs to another visit or path, was changed, or is older than {@link SEALED_S}. */
   unseal(visit: Visit, field: string | undefined): Sealed | undefined;
 }
 
 type Sealed = Readonly<Record<string, string>>;
 
-/** Time for the next step. */
+/** Time limit for the next step. */
 const SEALED_S = 5 * 60;
 const CIPHER = 'aes-256-gcm';
 const NONCE_BYTES = 12;
@@ -76,7 +76,7 @@ export const createVisits = (
         const { value, until } = JSON.parse(text) as { value: Sealed; until: number };
         return clock.now().getTime() < until ? value : undefined;
       } catch {
-        // Changed, or of another visit: the tag is wrong.
+        // The tag is wrong: the field was changed, or it belongs to another visit.
         return undefined;
       }
     },
@@ -90,9 +90,9 @@ export const createVisits = (
     cookieOf: (visit) => `${name}=${cookieValue(visit)}; Max-Age=${lifetimeS}; ${attributes}`,
     endingCookie: `${name}=; Expires=Thu, 01 Jan 1970 00:00:00 GMT; ${attributes}`,
     csrfOf,
-    isCsrfOf: (visit, given) => {
+    isCsrfOf: (visit, token) => {
       const expected = Buffer.from(csrfOf(visit));
-      const actual = Buffer.from(given);
+      const actual = Buffer.from(token);
       return actual.length === expected.length && timingSafeEqual(actual, expected);
     },
   };

@@ -1,4 +1,4 @@
-/** The pages of `/account-deletion`: plain forms without scripts. No page repeats a password that was typed. */
+/** The pages of `/account-deletion`: plain forms without scripts. No page shows a submitted password again. */
 
 import { BLOCKERS, type BlockerCode } from '@fitness/contracts/blockers.ts';
 import { type Message, message } from '@fitness/shared/kernel/error.ts';
@@ -79,7 +79,7 @@ ${loginForm(view, url(locale))}
   );
 };
 
-/** Digits of the code, which identity checks. */
+/** Number of digits in a code. Identity validates it. */
 const CODE_LENGTH = 6;
 
 export const CODE: Field = {
@@ -93,13 +93,13 @@ export const CODE: Field = {
 
 export interface OverviewView extends View {
   username: string;
-  /** Undefined when it is not known now. */
+  /** Undefined if the blockers cannot be read right now. */
   blockers: readonly ShownBlocker[] | undefined;
 }
 
 const isBlockerCode = (code: string): code is BlockerCode => BLOCKERS.some((row) => row.code === code);
 
-/** Undefined for a blocker that this release does not know. */
+/** How to resolve a blocker. Undefined for a blocker that this release does not know. */
 const settlementOf = ({ code, balance = 0 }: ShownBlocker): Message | undefined => {
   if (balance < 0) return message('account_deletion.settle.negative_balance');
   return isBlockerCode(code) ? message(`account_deletion.settle.${code}`) : undefined;
@@ -111,18 +111,18 @@ const blockerItem = (t: Translate, blocker: ShownBlocker): Html => {
 ${settlement !== undefined && html`<p>${t(settlement)}</p>`}</li>\n`;
 };
 
-/** What blocks, or the form that asks for the code. */
+/** Shows what blocks the deletion, or the form that requests a code. */
 export const overviewPage = (view: OverviewView): Page => {
   const { locale, username, blockers, problem } = view;
   const t = translator(locale);
   const isBlocked = blockers !== undefined && blockers.length > 0;
-  const known = blockers === undefined ? 'account_deletion.unchecked' : 'account_deletion.free';
+  const notice = blockers === undefined ? 'account_deletion.unchecked' : 'account_deletion.free';
   const body = isBlocked
     ? html`<h2>${t(message('account_deletion.blocked'))}</h2>
 <ul class="items" role="list">${blockers.map((blocker) => blockerItem(t, blocker))}</ul>
 <p><a href="${url(locale)}">${t(message('account_deletion.again'))}</a></p>
 ${form(view, html``, [SIGN_OUT])}`
-    : html`<p class="notice">${t(message(known))}</p>
+    : html`<p class="notice">${t(message(notice))}</p>
 ${problemOf(view, [CURRENT_PASSWORD])}
 <p>${t(message('account_deletion.send.lead'))}</p>
 ${form(view, inputOf(view, CURRENT_PASSWORD), [
@@ -142,13 +142,13 @@ ${body}
 
 interface CodeView extends View {
   username: string;
-  /** When an account is deleted whose deletion is confirmed now. */
+  /** When the account is deleted if the deletion is confirmed now. */
   deletionAt: Date;
-  /** The code that was refused: a digit of it is corrected faster than all are typed again. */
+  /** The refused code, which the form keeps because correcting one digit is quicker than entering all six again. */
   code?: string | undefined;
 }
 
-/** What the last button does, right above it, and when. */
+/** Explains, right above the last button, what it does and when. */
 const consequences = ({ locale, deletionAt }: CodeView): Html => {
   const t = translator(locale);
   return html`<div class="notice bad stack">
@@ -183,7 +183,7 @@ ${form(view, html`${inputsOf(view, fields)}${consequences(view)}`, [
   );
 };
 
-/** Timestamps as the API shows them: `YYYY-MM-DD HH:MM:SS`, UTC. */
+/** API timestamps: `YYYY-MM-DD HH:MM:SS`, in UTC. */
 export interface ShownSchedule {
   deletion_requested_at: string;
   deletion_scheduled_at: string;
@@ -197,7 +197,7 @@ const dates = (locale: Locale, schedule: ShownSchedule): Html => {
 </dl>`;
 };
 
-/** Nobody is signed in any more. `path`: shows the page again. */
+/** The page after a scheduled deletion, which has ended the session. `path` is its address. */
 export const scheduledPage = (locale: Locale, path: string, schedule: ShownSchedule): Page => {
   const t = translator(locale);
   return page(
@@ -212,7 +212,7 @@ ${dates(locale, schedule)}
   );
 };
 
-/** Signed in while the deletion is pending. */
+/** The page for a signed-in user whose deletion is pending. */
 export const pendingPage = (view: View & { username: string; schedule: ShownSchedule }): Page => {
   const { locale, username, schedule, problem } = view;
   const t = translator(locale);
@@ -229,7 +229,7 @@ ${form(view, html``, [['cancel', message('account_deletion.cancel')], SIGN_OUT])
   );
 };
 
-/** Nobody is signed in any more, and no deletion is pending. `path`: shows the page again. */
+/** The page after a user has kept the account or cancelled the deletion, which ends the session. `path` is its address. */
 export const keptPage = (locale: Locale, path: string, outcome: 'kept' | 'cancelled'): Page => {
   const t = translator(locale);
   return page(
@@ -243,7 +243,7 @@ export const keptPage = (locale: Locale, path: string, outcome: 'kept' | 'cancel
   );
 };
 
-/** A request that cannot be continued. */
+/** The page for a request that cannot be completed. */
 export const refusalPage = (locale: Locale, status: number, reason: Message): Page => {
   const t = translator(locale);
   return page(

@@ -1,6 +1,6 @@
 /**
- * `/account-deletion`: an account is deleted, and its deletion cancelled, by a browser. Every step is a call of the public
- * API, so that its limits, its order of checks and its guarantees are those of the page.
+ * `/account-deletion`, where users delete their account or cancel the deletion in a browser. Every step calls the public API, so the API's
+ * limits, order of checks and guarantees apply.
  */
 
 import { DAY_MS } from '@fitness/shared/kernel/clock.ts';
@@ -12,11 +12,11 @@ import type { ApiAnswer } from '../../request/call-api.ts';
 import { readBlockers, type ShownBlocker } from '../../request/deletion-blockers.ts';
 import { DELETION_PATH } from '../../request/page-paths.ts';
 import {
-  type Asking,
   beginSession,
   call,
   endSession,
   isSessionOf,
+  type PageContext,
   type Problem,
   problemIn,
   retryAfterIn,
@@ -37,7 +37,8 @@ import {
   scheduledPage,
 } from './pages.ts';
 
-type PageDependencies = Asking['dependencies'] & Pick<Dependencies, 'addressLimit' | 'app' | 'openRequests'>;
+type PageDependencies = PageContext['dependencies'] &
+  Pick<Dependencies, 'addressLimit' | 'app' | 'openRequests'>;
 
 interface Account {
   username: string;
@@ -45,12 +46,12 @@ interface Account {
   schedule: ShownSchedule | undefined;
 }
 
-interface PageAsking extends Asking {
+interface DeletionContext extends PageContext {
   app: App;
   visits: Visits;
 }
 
-/** Lifetime of the cookie and of its session at identity: longer than a code is valid. */
+/** Lifetime of the cookie and its session, which is longer than the lifetime of a code. */
 export const LIFETIME_S = 15 * 60;
 
 export const addAccountDeletion = async (
@@ -66,81 +67,84 @@ export const addAccountDeletion = async (
     visits,
     stale: message('account_deletion.stale'),
     refusalPage,
-    addRoutes: (scope, { asking, send, submit }) => {
+    addRoutes: (scope, { contextOf, send, submit }) => {
       scope.get(DELETION_PATH, async (request, reply) =>
         send(
           reply,
-          await show({ ...asking(request), app: named, visits }, visits.read(request.headers.cookie)),
+          await show({ ...contextOf(request), app: named, visits }, visits.read(request.headers.cookie)),
         ),
       );
       scope.post(DELETION_PATH, (request, reply) =>
-        submit(request, reply, (asked, visit, fields) =>
-          act({ ...asked, app: named, visits }, visit, fields),
+        submit(request, reply, (context, visit, fields) =>
+          act({ ...context, app: named, visits }, visit, fields),
         ),
       );
     },
   });
 };
 
-const logIn = createLogIn<PageAsking, void>({
+const logIn = createLogIn<DeletionContext, void>({
   page: ({ app }, view) => loginPage(app, view),
-  enter: async (asking, visit) => {
-    await beginSession(asking, visit, { page: 'account_deletion', seconds: LIFETIME_S });
-    return { location: pathOf(asking), visit };
+  enter: async (context, visit) => {
+    await beginSession(context, visit, { page: 'account_deletion', seconds: LIFETIME_S });
+    return { location: pathOf(context), visit };
   },
   open: async ({ dependencies }, { token }) => {
     if (!isSessionOf(await dependencies.callerOf(token), 'account_deletion'))
       throw forbidden('no session of this page');
   },
-  sessionOver: message('account_deletion.session_over'),
+  sessionEnded: message('account_deletion.session_over'),
 });
 
-const show = async (asking: PageAsking, visit: Visit | undefined): Promise<Outcome> => {
-  if (visit?.kind !== 'user') return showEnd(asking, visit) ?? logIn.show(asking, visit);
-  const { step } = asking.request.query as { step?: unknown };
-  return logIn.whileSignedIn(asking, visit, () => showAccount(asking, visit, step === 'code'));
+const show = async (context: DeletionContext, visit: Visit | undefined): Promise<Outcome> => {
+  if (visit?.kind !== 'user') return showEnd(context, visit) ?? logIn.show(context, visit);
+  const { step } = context.request.query as { step?: unknown };
+  return logIn.whileSignedIn(context, visit, () => showAccount(context, visit, step === 'code'));
 };
 
-const act = async (asking: PageAsking, visit: Visit, fields: Fields): Promise<Outcome> => {
-  if (visit.kind === 'guest') return logIn.submit(asking, visit, fields);
-  return logIn.whileSignedIn(asking, visit, async () => {
+const act = async (context: DeletionContext, visit: Visit, fields: Fields): Promise<Outcome> => {
+  if (visit.kind === 'guest') return logIn.submit(context, visit, fields);
+  return logIn.whileSignedIn(context, visit, async () => {
     switch (fields.action) {
       case 'send_code':
-        return sendCode(asking, visit, fields);
+        return sendCode(context, visit, fields);
       case 'confirm':
-        return confirm(asking, visit, fields);
+        return confirm(context, visit, fields);
       case 'cancel':
-        return cancel(asking, visit);
+        return cancel(context, visit);
       case 'keep':
-        await endSession(asking, visit);
-        return end(asking, { outcome: 'kept' });
+        await endSession(context, visit);
+        return end(context, { outcome: 'kept' });
       case 'sign_out':
-        await endSession(asking, visit);
-        return { location: pathOf(asking), visit: null };
+        await endSession(context, visit);
+        return { location: pathOf(context), visit: null };
       default:
-        return showAccount(asking, visit, false);
+        return showAccount(context, visit, false);
     }
   });
 };
 
-const pathOf = ({ locale }: PageAsking, step = ''): string => `${DELETION_PATH}?lang=${locale}${step}`;
+const pathOf = ({ locale }: DeletionContext, step = ''): string => `${DELETION_PATH}?lang=${locale}${step}`;
 
 type End = { outcome: 'kept' | 'cancelled' } | ({ outcome: 'scheduled' } & ShownSchedule);
 
 const isEnd = (sealed: Partial<End> | undefined): sealed is End => sealed?.outcome !== undefined;
 
-/** Leads to the last page. It is one of a new visit, so that it can be read again in another language, and by nobody else. */
-const end = (asking: PageAsking, reached: End): Outcome => {
-  const visit = newGuest(asking);
-  const sealed = asking.visits.seal(visit, { ...reached });
-  return { location: pathOf(asking, `&end=${sealed}`), visit };
+/** Redirects to the last page. Its new visit lets only this browser read it again, in any language. */
+const end = (context: DeletionContext, reached: End): Outcome => {
+  const visit = newGuest(context);
+  const sealed = context.visits.seal(visit, { ...reached });
+  return { location: pathOf(context, `&end=${sealed}`), visit };
 };
 
-const showEnd = ({ request, locale, visits }: PageAsking, visit: Visit | undefined): Outcome | undefined => {
+const showEnd = (
+  { request, locale, visits }: DeletionContext,
+  visit: Visit | undefined,
+): Outcome | undefined => {
   const { end: sealed } = request.query as { end?: unknown };
   if (visit === undefined || typeof sealed !== 'string') return undefined;
   const reached = visits.unseal(visit, sealed) as Partial<End> | undefined;
-  // The log-in of this visit may have sealed something else.
+  // A sign-in of this visit may have sealed another value.
   if (!isEnd(reached)) return undefined;
   const path = `${DELETION_PATH}?end=${sealed}`;
   return {
@@ -151,8 +155,8 @@ const showEnd = ({ request, locale, visits }: PageAsking, visit: Visit | undefin
   };
 };
 
-const readAccount = async (asking: PageAsking, visit: SignedIn): Promise<Account> => {
-  const answer = await call(asking, visit, { method: 'GET', path: '/auth/me' });
+const readAccount = async (context: DeletionContext, visit: SignedIn): Promise<Account> => {
+  const answer = await call(context, visit, { method: 'GET', path: '/auth/me' });
   if (answer.status !== 200) throw unavailable(`/auth/me answered ${answer.status}`);
   const user = (answer.body.user ?? {}) as { username?: string } & {
     [Key in keyof ShownSchedule]?: string | null;
@@ -165,9 +169,9 @@ const readAccount = async (asking: PageAsking, visit: SignedIn): Promise<Account
   return { username, schedule };
 };
 
-/** Undefined when they cannot be evaluated, or not be shown to this account: the steps of the deletion check them anyway. */
+/** Undefined if the blockers cannot be evaluated, or not be shown to this account. The deletion itself checks them anyway. */
 const findBlockers = async (
-  { locale, dependencies }: PageAsking,
+  { locale, dependencies }: DeletionContext,
   { token }: SignedIn,
 ): Promise<ShownBlocker[] | undefined> => {
   const caller = await dependencies.callerOf(token);
@@ -187,67 +191,67 @@ interface Refused {
 }
 
 const showAccount = async (
-  asking: PageAsking,
+  context: DeletionContext,
   visit: SignedIn,
   isCodeStep: boolean,
-  { problem, blockers: known, code }: Refused = {},
+  { problem, blockers: conflictBlockers, code }: Refused = {},
 ): Promise<Outcome> => {
-  const view = { locale: asking.locale, csrf: asking.visits.csrfOf(visit), problem };
-  const { username, schedule } = await readAccount(asking, visit);
+  const view = { locale: context.locale, csrf: context.visits.csrfOf(visit), problem };
+  const { username, schedule } = await readAccount(context, visit);
   if (schedule !== undefined) return { page: pendingPage({ ...view, username, schedule }) };
   if (isCodeStep) {
-    const now = asking.dependencies.clock.now().getTime();
-    const deletionAt = new Date(now + asking.app.graceDays * DAY_MS);
+    const now = context.dependencies.clock.now().getTime();
+    const deletionAt = new Date(now + context.app.graceDays * DAY_MS);
     return { page: codePage({ ...view, username, deletionAt, code }) };
   }
-  const blockers = known ?? (await findBlockers(asking, visit));
+  const blockers = conflictBlockers ?? (await findBlockers(context, visit));
   return { page: overviewPage({ ...view, username, blockers }) };
 };
 
-/** What both phases have in common: the deletion is scheduled, blocked or refused. `code`: of the second one. */
+/** The outcome of either phase: the deletion is scheduled, blocked or refused. `code` is set in the second phase. */
 const deletionOutcome = async (
-  asking: PageAsking,
+  context: DeletionContext,
   visit: SignedIn,
   answer: ApiAnswer,
   code: string | undefined,
 ): Promise<Outcome> => {
   if (answer.status === 202) {
-    // Every credential of the account is revoked, that of this page included.
+    // Every credential of the account is revoked, including the session of this page.
     const { deletion_requested_at, deletion_scheduled_at } = answer.body as unknown as ShownSchedule;
-    return end(asking, { outcome: 'scheduled', deletion_requested_at, deletion_scheduled_at });
+    return end(context, { outcome: 'scheduled', deletion_requested_at, deletion_scheduled_at });
   }
   const problem = problemIn(answer);
   const blockers = answer.status === 409 ? (answer.body.blockers as ShownBlocker[]) : undefined;
   const isCodeStep = code !== undefined && blockers === undefined;
-  const shown = await showAccount(asking, visit, isCodeStep, { problem, blockers, code });
+  const shown = await showAccount(context, visit, isCodeStep, { problem, blockers, code });
   return { ...shown, retryAfter: retryAfterIn(answer) };
 };
 
-const sendCode = async (asking: PageAsking, visit: SignedIn, fields: Fields): Promise<Outcome> => {
-  const problem = missingIn(asking.locale, [CURRENT_PASSWORD], fields);
-  if (problem !== undefined) return showAccount(asking, visit, false, { problem });
+const sendCode = async (context: DeletionContext, visit: SignedIn, fields: Fields): Promise<Outcome> => {
+  const problem = missingIn(context.locale, [CURRENT_PASSWORD], fields);
+  if (problem !== undefined) return showAccount(context, visit, false, { problem });
   const body = { current_password: fields.password ?? '' };
-  const answer = await call(asking, visit, { method: 'POST', path: '/auth/delete-account', body });
-  // A reloaded page must not send another SMS.
-  if (answer.status === 200) return { location: pathOf(asking, '&step=code') };
-  return deletionOutcome(asking, visit, answer, undefined);
+  const answer = await call(context, visit, { method: 'POST', path: '/auth/delete-account', body });
+  // The redirect prevents a reload from sending another SMS.
+  if (answer.status === 200) return { location: pathOf(context, '&step=code') };
+  return deletionOutcome(context, visit, answer, undefined);
 };
 
-const confirm = async (asking: PageAsking, visit: SignedIn, fields: Fields): Promise<Outcome> => {
+const confirm = async (context: DeletionContext, visit: SignedIn, fields: Fields): Promise<Outcome> => {
   const { password = '', code = '' } = fields;
-  const problem = missingIn(asking.locale, [CODE, CURRENT_PASSWORD], fields);
-  if (problem !== undefined) return showAccount(asking, visit, true, { problem, code });
+  const problem = missingIn(context.locale, [CODE, CURRENT_PASSWORD], fields);
+  if (problem !== undefined) return showAccount(context, visit, true, { problem, code });
   const body = { current_password: password, confirmation_code: code };
-  const answer = await call(asking, visit, { method: 'POST', path: '/auth/delete-account', body });
-  return deletionOutcome(asking, visit, answer, code);
+  const answer = await call(context, visit, { method: 'POST', path: '/auth/delete-account', body });
+  return deletionOutcome(context, visit, answer, code);
 };
 
-const cancel = async (asking: PageAsking, visit: SignedIn): Promise<Outcome> => {
-  const answer = await call(asking, visit, { method: 'DELETE', path: '/auth/delete-account' });
-  if (answer.status !== 200) return showAccount(asking, visit, false, { problem: problemIn(answer) });
-  await endSession(asking, visit).catch((error: unknown) => {
-    // The deletion is cancelled all the same. The session ends by itself.
-    asking.request.log.warn({ err: error }, 'the session of a page could not be ended');
+const cancel = async (context: DeletionContext, visit: SignedIn): Promise<Outcome> => {
+  const answer = await call(context, visit, { method: 'DELETE', path: '/auth/delete-account' });
+  if (answer.status !== 200) return showAccount(context, visit, false, { problem: problemIn(answer) });
+  await endSession(context, visit).catch((error: unknown) => {
+    // The deletion is cancelled anyway, and the session expires.
+    context.request.log.warn({ err: error }, 'the session of a page could not be ended');
   });
-  return end(asking, { outcome: 'cancelled' });
+  return end(context, { outcome: 'cancelled' });
 };

@@ -1,4 +1,4 @@
-/** `/docs/errors`: every error with its texts, those of the reader's language first. */
+/** `/docs/errors`: every error with its messages, starting with the reader's language. */
 import { message } from '@fitness/shared/kernel/error.ts';
 import { type Locale, translate, translator } from '@fitness/shared/kernel/i18n/translate.ts';
 import { breakable, type Html, html } from '@fitness/shared/pages/html.ts';
@@ -18,7 +18,7 @@ export const errorsPage = (locale: Locale): Page => {
     code === null
       ? html`<span class="quiet">${t(message('docs.errors.no_code'))}</span>`
       : html`<code>${breakable(code)}</code>`;
-  // Several errors may have one code, and its anchor leads to the first.
+  // Several errors may share a code, whose anchor leads to the first of them.
   const anchorOf = ({ status, code }: ErrorRow, index: number, all: readonly ErrorRow[]): Html | false =>
     code !== null && all.findIndex((other) => other.code === code) === index && html` id="${status}-${code}"`;
   const errorOf = (

@@ -1,4 +1,4 @@
-/** `/docs/events`: the events of the services, from the AsyncAPI document, whose texts are English; `DOCUMENT_TEXTS` has the others. */
+/** `/docs/events`: the events from the AsyncAPI document. Its texts are English, and `DOCUMENT_TEXTS` contains the translations. */
 import { message } from '@fitness/shared/kernel/error.ts';
 import type { MessageKey } from '@fitness/shared/kernel/i18n/catalogue.ts';
 import { type Locale, translate, translator } from '@fitness/shared/kernel/i18n/translate.ts';
@@ -8,7 +8,7 @@ import type { AsyncApiDocument } from '../../api/asyncapi.ts';
 import { DOCUMENT_TEXTS } from '../../api/document-texts.ts';
 import { contents, docsPage, inline } from './page.ts';
 
-/** A test compares the catalogues with the events. */
+/** The cast is safe because a test compares the catalogues with the events. */
 const remedyOf = (type: string): MessageKey => `docs.events.remedy.${type}` as MessageKey;
 
 export const eventsPage = (locale: Locale, { components }: AsyncApiDocument): Page => {

@@ -1,4 +1,4 @@
-/** The frame of the pages below `/docs` that are no reference: the frame of all pages, with links between them. */
+/** The layout of the `/docs` pages other than the reference: the common layout, with links between the pages. */
 import { type Message, message } from '@fitness/shared/kernel/error.ts';
 import { type Locale, translator } from '@fitness/shared/kernel/i18n/translate.ts';
 import { breakable, type Html, html } from '@fitness/shared/pages/html.ts';
@@ -14,7 +14,7 @@ const PAGES: readonly [path: string, title: Message][] = [
   ['/docs/changelog', message('docs.changelog')],
 ];
 
-/** Links to the pages of the documentation, and to the other languages of this one. */
+/** Links to the other pages of the documentation, and to this page in other languages. */
 export const docsLinks = (locale: Locale, path: string): Html => {
   const t = translator(locale);
   return html`<nav class="row">${PAGES.filter(([other]) => other !== path).map(
@@ -27,7 +27,7 @@ export interface Part {
   title: string;
 }
 
-/** Links to the parts of a page, each with its own parts beside it; their texts are English or numbers. */
+/** Table of contents with one nested level. The titles are English or numbers. */
 export const contents = (
   locale: Locale,
   path: string,
@@ -38,16 +38,16 @@ export const contents = (
     html`<a href="${path}?lang=${locale}#${part.id}">${breakable(part.title)}</a>`;
   const list = (all: typeof parts, isNested: boolean): Html =>
     html`<ul class="plain ${isNested ? 'stack' : 'row'}" role="list">${all.map(
-      ({ parts: own = [], ...part }) =>
-        own.length === 0
+      ({ parts: nested = [], ...part }) =>
+        nested.length === 0
           ? html`<li>${link(part)}</li>\n`
-          : html`<li class="row"><strong>${link(part)}</strong>${list(own, false)}</li>\n`,
+          : html`<li class="row"><strong>${link(part)}</strong>${list(nested, false)}</li>\n`,
     )}</ul>`;
-  const isNested = parts.some(({ parts: own = [] }) => own.length > 0);
+  const isNested = parts.some(({ parts: nested = [] }) => nested.length > 0);
   return html`<nav class="row" aria-label="${title}"><div lang="en" dir="ltr">${list(parts, isNested)}</div></nav>`;
 };
 
-/** `code` in backticks, the rest as text. */
+/** Renders text in backticks as code. */
 export const inline = (text: string): Html =>
   html`${text.split('`').map((part, index) => (index % 2 === 1 ? html`<code>${breakable(part)}</code>` : part))}`;
 

@@ -35,7 +35,7 @@ interface Configuration {
 
 const DOCUMENT = { info: { title: 'x', version: '1' }, tags: [{ name: 'Gyms' }], paths: {} };
 
-/** Runs the script of the page; `requests` are what it sends, `shown` what it gives to the reference. */
+/** Runs the script of the page. `requests` are its log-in requests, and `shown` is each configuration passed to the reference. */
 const load = async (demoAccounts: typeof DEMO_ACCOUNTS, locale = 'en') => {
   const bar = element();
   const requests: string[] = [];
@@ -61,7 +61,7 @@ const load = async (demoAccounts: typeof DEMO_ACCOUNTS, locale = 'en') => {
   return { bar, requests, documents, shown, tokens };
 };
 
-test('the reference names no account to sign in as without the demo data', async () => {
+test('the reference offers no demo accounts without the demo data', async () => {
   const { bar, tokens } = await load([]);
   expect([bar.hidden, tokens()]).toEqual([true, ['']]);
 });
@@ -79,7 +79,7 @@ test('a demo account signs in, and the reference gets its token', async () => {
   expect(tokens()).toEqual(['', 'fps_1']);
 });
 
-test.each(['en', 'fa'])('the document and the frame are in the language of the page (%s)', async (locale) => {
+test.each(['en', 'fa'])('the document and its frame use the language of the page (%s)', async (locale) => {
   const { shown, bar, documents } = await load(DEMO_ACCOUNTS, locale);
   const [{ content, localization } = {} as Configuration] = shown;
   expect(documents).toEqual([`/api/v1/openapi.json?lang=${locale}`]);
@@ -87,6 +87,6 @@ test.each(['en', 'fa'])('the document and the frame are in the language of the p
   expect(bar.children.length).toBe(7);
 });
 
-test('the package brings the script of the reference', async () => {
+test('the Scalar package contains the script of the reference', async () => {
   expect(await readScalar()).toContain('createApiReference');
 });

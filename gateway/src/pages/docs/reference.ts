@@ -1,4 +1,4 @@
-/** The reference of the HTTP API: Scalar, from the files of its package. */
+/** The HTTP API reference, which Scalar renders. Its script comes from its npm package. */
 import { type Locale, translate } from '@fitness/shared/kernel/i18n/translate.ts';
 import { ICON_URL } from '@fitness/shared/pages/assets.ts';
 import { html } from '@fitness/shared/pages/html.ts';
@@ -13,12 +13,12 @@ export interface DemoAccount {
   password: string;
 }
 
-/** The plugin holds the script and has no other way to it; its own page would need inline scripts. */
+/** Reads the script by serving it once, because the plugin does not export it. The plugin's own page would need inline scripts. */
 export const readScalar = async (): Promise<string> => {
-  const holder = Fastify();
-  await holder.register(scalar, { routePrefix: '/reference', configuration: { url: '/' } });
-  const { statusCode, body } = await holder.inject('/reference/js/scalar.js');
-  await holder.close();
+  const app = Fastify();
+  await app.register(scalar, { routePrefix: '/reference', configuration: { url: '/' } });
+  const { statusCode, body } = await app.inject('/reference/js/scalar.js');
+  await app.close();
   if (statusCode !== 200) throw new Error('the script of the reference is missing');
   return body;
 };
@@ -46,7 +46,7 @@ export const referencePage = (locale: Locale, nonce: string): string => {
 `.toString();
 };
 
-/** Runs before Scalar, which takes the nonce for one of its style elements only. HTML that is parsed does not come here. */
+/** Gives every created style element the nonce, because Scalar does so for only one of them. Parsed HTML does not pass through it. */
 export const NONCE_SCRIPT = `const { nonce } = document.querySelector('meta[property=csp-nonce]');
 const create = document.createElement;
 document.createElement = function (name, options) {
@@ -70,7 +70,7 @@ body { margin: 0; }
 .dark-mode #bar a { color: #7db8f5; }
 `;
 
-/** Clients of Scalar other than curl, and URLSession for Swift. The samples in TypeScript and Kotlin are in the document. */
+/** Hides all sample clients of Scalar except curl and URLSession. The document itself contains the TypeScript and Kotlin samples. */
 const HIDDEN_CLIENTS = {
   shell: ['httpie', 'wget'],
   ...Object.fromEntries(
@@ -98,11 +98,11 @@ interface ScriptOptions {
   demoAccounts: readonly DemoAccount[];
 }
 
-/** Shows the document in the language of the page. A button for each demo account signs in, and gives the token to the reference. */
+/** Shows the document in the language of the page. Each demo account has a button that signs in and passes the token to the reference. */
 export const initialiseScript = ({ locale, documentUrl, demoAccounts }: ScriptOptions): string => {
   const configuration = {
     ...CONFIGURATION,
-    // The document, its code and its schemas run from left to right in every language.
+    // The document, its code and its schemas read from left to right in every language.
     localization: { locale, direction: 'ltr', translations: SCALAR_TEXTS[locale] ?? {} },
   };
   const accounts = demoAccounts.map(({ username, password }) => {

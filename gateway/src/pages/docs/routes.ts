@@ -1,4 +1,4 @@
-/** `/docs`: the reference of the API, the errors, the events and texts, from files of this process and without other origins. */
+/** `/docs`: the API reference, the errors, the events and the guides. Every file is served from this origin. */
 import { codingOf, encodedOnce } from '@fitness/shared/http/compression.ts';
 import { API_PREFIX } from '@fitness/shared/http/server.ts';
 import { LOCALES, type Locale } from '@fitness/shared/kernel/i18n/translate.ts';
@@ -25,13 +25,13 @@ const HTML = 'text/html; charset=utf-8';
 const SCRIPT = 'text/javascript; charset=utf-8';
 const STYLE = 'text/css; charset=utf-8';
 
-/** Every style element needs the nonce, which none has that text of the document brings in. */
+/** Every style element needs the nonce, so text of the document cannot add styles. */
 const referencePolicy = (nonce: string): string =>
   [
     "default-src 'none'",
     "script-src 'self'",
     `style-src 'self' 'nonce-${nonce}'`,
-    // The reference sets `style` attributes while it runs, which a policy can only allow altogether.
+    // The reference sets `style` attributes at runtime, and a policy can only allow all of them.
     "style-src-attr 'unsafe-inline'",
     "font-src 'self' data:",
     "img-src 'self' data:",
@@ -42,16 +42,16 @@ const referencePolicy = (nonce: string): string =>
   ].join('; ');
 
 interface DocsOptions {
-  /** Shown with their password; none without the demo data. */
+  /** Shown with their passwords. Empty without the demo data. */
   demoAccounts: readonly DemoAccount[];
-  /** A new nonce for each response of the reference. */
+  /** Creates a new nonce for each response of the reference. */
   nonce: () => string;
 }
 
-/** A value for each language, made once. */
+/** Computes a value for each language once. */
 const inEachLanguage = <Value>(make: (locale: Locale) => Value): ((locale: Locale) => Value) => {
-  const made = new Map(LOCALES.map((locale) => [locale, make(locale)]));
-  return (locale) => made.get(locale) as Value;
+  const values = new Map(LOCALES.map((locale) => [locale, make(locale)]));
+  return (locale) => values.get(locale) as Value;
 };
 
 export const addDocs = (app: FastifyInstance, { demoAccounts, nonce }: DocsOptions): void => {
@@ -75,17 +75,17 @@ export const addDocs = (app: FastifyInstance, { demoAccounts, nonce }: DocsOptio
     });
   };
   app.get('/docs', async (request, reply) => {
-    const once = nonce();
+    const scriptNonce = nonce();
     const locale = localeOfPage(request);
     return reply
       .headers({
-        'content-security-policy': referencePolicy(once),
+        'content-security-policy': referencePolicy(scriptNonce),
         'content-language': locale,
         vary: 'accept-language',
       })
       .type(HTML)
       .serializer(String)
-      .send(referencePage(locale, once));
+      .send(referencePage(locale, scriptNonce));
   });
   const script = inEachLanguage((locale) =>
     initialiseScript({ locale, documentUrl: OPENAPI_PATH, demoAccounts }),
@@ -101,7 +101,7 @@ export const addDocs = (app: FastifyInstance, { demoAccounts, nonce }: DocsOptio
   app.get(EVENTS_DOCUMENT_PATH, async () => events);
 };
 
-/** It has four megabytes, and is read and compressed at the first request. */
+/** The script has four megabytes, so it is read and compressed at the first request. */
 const createSendScalar = () => {
   let reading: Promise<{ bytes: number; send: ReturnType<typeof encodedOnce> }> | undefined;
   const read = async () => {

@@ -1,4 +1,4 @@
-/** What Scalar shows around the document, in the languages that it does not bring itself. What is missing is English. */
+/** Interface texts of Scalar for languages that it does not include. Missing texts are English. */
 import type { Locale } from '@fitness/shared/kernel/i18n/translate.ts';
 
 const fa = {

@@ -1,4 +1,4 @@
-/** Pages of `/docs` that are Markdown files of the repository. Their texts are English, in a frame in the language of the reader. */
+/** The `/docs` pages rendered from Markdown files of the repository. The text is English, and the frame uses the reader's language. */
 import { readFileSync } from 'node:fs';
 import { posix } from 'node:path';
 import { type Message, message } from '@fitness/shared/kernel/error.ts';
@@ -12,11 +12,11 @@ import { contents, docsPage, type Part } from './page.ts';
 interface Text {
   path: string;
   title: Message;
-  /** Relative to the repository. */
+  /** Path relative to the root of the repository. */
   file: string;
 }
 
-/** The image of the product contains these files: Dockerfile, .dockerignore. */
+/** The product image must contain these files: see Dockerfile and .dockerignore. */
 export const TEXTS: readonly Text[] = [
   { path: '/docs/limits', title: message('docs.limits'), file: 'docs/guides/apps/limits.md' },
   { path: '/docs/retries', title: message('docs.retries'), file: 'docs/guides/apps/retries.md' },
@@ -24,26 +24,26 @@ export const TEXTS: readonly Text[] = [
 ];
 
 const markdown = new MarkdownIt({ html: false });
-// A cell of a narrow page is a grid of its label and one element.
+// On a narrow page, a cell is a grid of its label and one element.
 markdown.renderer.rules.td_open = (tokens, index, options, _env, renderer) =>
   `${renderer.renderToken(tokens, index, options)}<div>`;
 markdown.renderer.rules.td_close = () => '</div></td>\n';
 markdown.renderer.rules.code_inline = (tokens, index) =>
   html`<code>${breakable(tokens[index]?.content ?? '')}</code>`.toString();
 
-/** Versions of a changelog are in brackets for link definitions, which the file does not have. */
+/** Removes the brackets around changelog versions. They are for link definitions, and the file has none. */
 const withoutBrackets = (source: string): string => source.replaceAll(/^## \[([^\]]+)\]/gm, '## $1');
 
-/** A link within the text or to another of the texts, with the language of the page; null for a link elsewhere. */
+/** The address of a link to this text or another one, with the language of the page. Null for any other link. */
 const addressOf = (target: string, { file, path }: Text, locale: Locale): string | null => {
   const [linked = '', anchor] = target.split('#');
-  const known =
+  const pagePath =
     linked === '' ? path : TEXTS.find((text) => text.file === posix.join(posix.dirname(file), linked))?.path;
-  if (known === undefined) return null;
-  return `${known}?lang=${locale}${anchor === undefined ? '' : `#${anchor}`}`;
+  if (pagePath === undefined) return null;
+  return `${pagePath}?lang=${locale}${anchor === undefined ? '' : `#${anchor}`}`;
 };
 
-/** Links that lead elsewhere become their texts: the repository is not part of the product. */
+/** Replaces links to other files with their text, because the repository is not part of the product. */
 const withKnownLinks = (tokens: readonly Token[], text: Text, locale: Locale): Token[] => {
   let isKnown = true;
   return tokens.filter((token) => {
@@ -56,7 +56,7 @@ const withKnownLinks = (tokens: readonly Token[], text: Text, locale: Locale): T
   });
 };
 
-/** A narrow page shows the heading of its column beside each cell. */
+/** Labels each cell with its column heading, which a narrow page shows beside the cell. */
 const labelCells = (tokens: readonly Token[]): void => {
   let headings: string[] = [];
   let column = 0;
@@ -77,7 +77,7 @@ interface Section extends Part {
   tokens: Token[];
 }
 
-/** Gives each heading the anchor that it has in the documentation site. */
+/** Gives each heading the same anchor as on the documentation site. */
 const headingsOf = (tokens: readonly Token[]): (Part & { level: string; start: number })[] => {
   const slugger = new GithubSlugger();
   return tokens.flatMap((token, start) => {
@@ -103,7 +103,7 @@ const parse = (text: Text, locale: Locale): { lead: Token[]; sections: Section[]
     const parts = headings.filter((other) => other.start > start && other.start < end);
     return { id, title, parts, tokens: tokens.slice(start, end) };
   });
-  // The frame has the first heading, which is three tokens.
+  // Skips the three tokens of the first heading, because the frame shows the title.
   return { lead: tokens.slice(3, starts[0]?.start), sections };
 };
 

@@ -1,6 +1,6 @@
 /**
- * The audit log as a file for spreadsheets: one line for each changed field. The first columns are for programs, and have what is stored; the
- * last ones are for people, in words of the language of the page.
+ * The audit log as a CSV file, with one line per changed field. The first columns contain stored values for programs. The last ones contain
+ * texts for people, in the language of the page.
  */
 import { Readable } from 'node:stream';
 import { formatTimestampIn } from '@fitness/shared/kernel/i18n/translate.ts';
@@ -10,7 +10,7 @@ import { type AuditNames, actionName, fieldValue, labelOf } from './audit-fields
 import { type Operator, read } from './section.ts';
 
 const PER_PAGE = '100';
-/** Spreadsheets read a file without it in the encoding of the computer. */
+/** Without it, spreadsheets read the file in the encoding of the computer. */
 const BYTE_ORDER_MARK = '\ufeff';
 const HEAD = [
   ...['id', 'time_utc', 'service', 'operator_id', 'operator', 'action'],
@@ -18,10 +18,10 @@ const HEAD = [
   ...['time_text', 'action_text', 'subject_text', 'field_text', 'before_text', 'after_text'],
 ];
 
-/** A spreadsheet runs a cell that begins with one of these, with white space before it and in their wide forms, too. */
+/** Characters that make a spreadsheet run a cell as a formula, including wide forms and leading white space. */
 const FORMULA = /^\s*[=+\-@\uff1d\uff0b\uff0d\uff20]|^[\t\r\n]/;
 
-/** A text that a spreadsheet would run is marked as text by an apostrophe before it. */
+/** Writes a cell. A leading apostrophe marks text that a spreadsheet would otherwise run as a formula. */
 const cellOf = (value: unknown): string => {
   if (value === null || value === undefined) return '""';
   if (typeof value === 'number') return String(value);
@@ -29,15 +29,15 @@ const cellOf = (value: unknown): string => {
   return `"${FORMULA.test(text) ? "'" : ''}${text.replaceAll('"', '""')}"`;
 };
 
-/** RFC 4180. */
+/** Writes a line as RFC 4180 defines it. */
 export const csvLine = (values: readonly unknown[]): string => `${values.map(cellOf).join(',')}\r\n`;
 
 const NO_CHANGE = { field: null, before: null, after: null };
 
-/** The isolates of names are for pages. */
+/** Directional isolates, which pages need around names and files do not. */
 const ISOLATES = /[\u2066-\u2069]/g;
 
-/** A state that was not recorded has no text. */
+/** The label and both values in words. An unrecorded state has no text. */
 const textsOf = (
   operator: Operator,
   { before, after }: Entry,
@@ -70,7 +70,7 @@ const linesOf = (operator: Operator, entry: Entry, names: AuditNames): string =>
     .join('');
 };
 
-/** One part for each page of the API. The session and its permissions are checked for each of them. */
+/** Yields one part per page of the API. The session and its permissions are checked for each page. */
 async function* partsOf(operator: Operator, filters: Readonly<Record<string, string>>) {
   yield BYTE_ORDER_MARK + csvLine(HEAD);
   let position: Record<string, string> = {};
@@ -91,7 +91,7 @@ async function* after(first: string, rest: AsyncIterable<string>) {
   yield* rest;
 }
 
-/** Refused with a status before the file begins; later, a file that cannot be finished ends without its last chunk. */
+/** Sends the file. An early error sets the status. A later one ends the response without its last chunk, so the download fails. */
 export const sendAuditCsv = async (
   operator: Operator,
   filters: Readonly<Record<string, string>>,

@@ -1,4 +1,4 @@
-/** Entries of the audit log, on its page, in its file and on the pages of members. */
+/** Audit log entries for the audit page, its CSV file and the member pages. */
 import { can } from '@fitness/shared/kernel/caller.ts';
 import { message } from '@fitness/shared/kernel/error.ts';
 import { type Html, html, isolate } from '@fitness/shared/pages/html.ts';
@@ -35,7 +35,7 @@ export interface Difference {
   after: unknown;
 }
 
-/** Each field that the entry names, by its path. A state that was not recorded is empty. */
+/** The fields that the entry names, by path. Values of an unrecorded state are undefined. */
 export const differencesOf = ({ before, after }: Pick<Entry, 'before' | 'after'>): Difference[] => {
   const fields = new Set([...Object.keys(before ?? {}), ...Object.keys(after ?? {})]);
   return [...fields].map((field) => ({ field, before: before?.[field], after: after?.[field] }));
@@ -52,7 +52,7 @@ const accountsIn = (entries: readonly Entry[]): (number | null)[] =>
 const namesRole = ({ subject_type: type, before, after }: Entry): boolean =>
   type === 'role' || 'role_ids' in { ...before, ...after };
 
-/** What the entries name by an id. `more`: further accounts. */
+/** Reads the names of accounts and roles in the entries, and of the accounts in `more`. */
 export const readAuditNames = async (
   operator: Operator,
   entries: readonly Entry[],
@@ -66,7 +66,7 @@ export const readAuditNames = async (
   return { users, roles: new Map(roles.map((role) => [role.id, roleTitle(operator.t, role)])) };
 };
 
-/** Texts of members may be as long as a post; the file has them whole. */
+/** Maximum characters on the page, because a text may be as long as a post. The CSV file has the full text. */
 const SHOWN_MAX = 200;
 
 const shortened = (text: string): string =>
@@ -82,11 +82,11 @@ const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) ==
 
 const isRightToLeft = ({ t }: Operator): boolean => t(message('language.direction')) === 'rtl';
 
-/** The entries of `list` that `other` does not have. */
+/** The entries of `list` that `other` lacks. */
 const without = (list: readonly unknown[], other: readonly unknown[]): unknown[] =>
   list.filter((entry) => !other.some((one) => isSame(one, entry)));
 
-/** What was added to a list, and what was removed. */
+/** The entries that were added to a list, and those that were removed. */
 const listChange = (
   operator: Operator,
   field: string,
@@ -101,7 +101,7 @@ const listChange = (
   return html`${[...part('ops.audit.removed', without(old, current)), ...part('ops.audit.added', without(current, old))].join(isRightToLeft(operator) ? '؛ ' : '; ')}`;
 };
 
-/** A value that has not changed, and one of an entry with one state only, stands alone. Undefined where there is nothing to say. */
+/** One line about a field. Shows a single value if it is unchanged or only one state was recorded. Undefined if both values are empty. */
 const changeOf = (
   operator: Operator,
   { before, after }: Entry,
@@ -153,7 +153,7 @@ const subjectOf = (operator: Operator, entry: Entry, names: AuditNames): Html =>
 const actorOf = (operator: Operator, { actor_id: id }: Entry, { users }: AuditNames): Html =>
   id === null ? html`${operator.t(message('ops.audit.command'))}` : memberLink(operator, users.get(id), id);
 
-/** Undefined without entries. */
+/** Undefined if there are no entries. */
 export const auditTable = (
   operator: Operator,
   entries: readonly Entry[],

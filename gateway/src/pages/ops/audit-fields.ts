@@ -1,4 +1,4 @@
-/** The fields that audit entries name, in words: labels, and values as the language writes them. Both fall back to what is stored. */
+/** Labels and localized values for the fields of audit entries. Both fall back to the stored text. */
 import { MODEL } from '@fitness/contracts/model-names.ts';
 import { AUDIT_ACTIONS, AUDIT_SUBJECTS } from '@fitness/shared/audit/actions.ts';
 import { message } from '@fitness/shared/kernel/error.ts';
@@ -14,14 +14,14 @@ import { isPermission } from '@fitness/shared/kernel/permissions.ts';
 import type { Names } from './members.ts';
 import { type Operator, userName } from './section.ts';
 
-/** What entries refer to by id. */
+/** Names for the ids in entries. */
 export interface AuditNames {
   users: Names;
-  /** Titles. Empty for an operator who may not read the roles. */
+  /** Role titles by id. Empty for an operator who may not read roles. */
   roles: ReadonlyMap<number, string>;
 }
 
-/** A value of a field. `userId`: the member whom the text names. */
+/** The text of a field value. `userId` is the member whom the text names. */
 export interface FieldValue {
   text: string;
   userId?: number;
@@ -68,7 +68,6 @@ const choice =
 const number: Write = ({ locale }, value) =>
   typeof value === 'number' ? formatNumber(locale, value) : String(value);
 
-/** With its unit. */
 const measured =
   (key: 'ops.tooman' | 'ops.centimeters'): Write =>
   ({ t }, value) =>
@@ -89,7 +88,7 @@ const permission: Write = ({ t }, value) => {
   return isPermission(name) ? t(message(`ops.permission.${name}`)) : name;
 };
 
-/** What is stored is recognised by its form. */
+/** Formats a stored value by its type. */
 const anything: Write = (operator, value, names) => {
   const { locale, t } = operator;
   if (typeof value === 'boolean') return t(message(value ? 'ops.yes' : 'ops.no'));
@@ -104,7 +103,7 @@ const describe = (operator: Operator, value: object, names: AuditNames): string 
     .map(([field, one]) => `${labelOf(operator, field)}: ${fieldValue(operator, field, one, names).text}`)
     .join(', ');
 
-/** An id or a code, which is copied. */
+/** An id or a code, written exactly as stored so that it can be copied. */
 const verbatim: Write = (_operator, value) =>
   typeof value === 'object' ? JSON.stringify(value) : String(value);
 
@@ -116,12 +115,12 @@ const day: Write = ({ locale }, value) => formatDay(locale, String(value));
 
 interface FieldKind {
   label: MessageKey;
-  /** Default: by the form of the value. Of a list: one entry of it. */
+  /** Formats a value, or each entry of a list. Default: by the type of the value. */
   write?: Write;
   isUser?: true;
-  /** Between the entries of a list. Default: a comma. */
+  /** Separator between the entries of a list. Default: a comma. */
   separator?: string;
-  /** Null has a meaning of its own. */
+  /** Whether null is a meaningful value, rather than an empty one. */
   isNullWritten?: true;
 }
 
@@ -247,18 +246,18 @@ export const fieldValue = (
   };
 };
 
-/** The accounts that a state names. */
+/** Ids of the accounts that a state names. */
 export const usersIn = (state: Readonly<Record<string, unknown>> | null): number[] =>
   Object.entries(state ?? {}).flatMap(([field, value]) =>
     kindOf(field)?.isUser === true && typeof value === 'number' ? [value] : [],
   );
 
 export const actionName = ({ t }: Operator, action: string): string => {
-  const known = AUDIT_ACTIONS.find((name) => name === action);
-  return known === undefined ? inWords(action) : t(message(`ops.action.${known}`));
+  const key = AUDIT_ACTIONS.find((name) => name === action);
+  return key === undefined ? inWords(action) : t(message(`ops.action.${key}`));
 };
 
 export const subjectName = ({ t }: Operator, type: string): string => {
-  const known = AUDIT_SUBJECTS.find((name) => name === type);
-  return known === undefined ? inWords(type) : t(message(`ops.subject.${known}`));
+  const key = AUDIT_SUBJECTS.find((name) => name === type);
+  return key === undefined ? inWords(type) : t(message(`ops.subject.${key}`));
 };

@@ -1,11 +1,11 @@
-/** Bars by hour as SVG, without a script: what a number alone does not show. */
+/** A bar chart by hour, as SVG without a script. */
 import { type Message, message } from '@fitness/shared/kernel/error.ts';
 import { formatNumber, formatRecentTime, formatTime } from '@fitness/shared/kernel/i18n/translate.ts';
 import { type Html, html } from '@fitness/shared/pages/html.ts';
 import type { Operator } from './section.ts';
 
 export interface Bar {
-  /** Its beginning. */
+  /** Start of the hour. */
   start: Date;
   done: number;
   open: number;
@@ -22,7 +22,7 @@ interface Chart {
   open: Message;
 }
 
-/** The hours go from left to right in every language, as on a clock that is read by everybody. */
+/** Renders the chart. The hours run from left to right in every language. */
 export const hourChart = (
   { t, locale, dependencies }: Operator,
   { title, done, open }: Chart,

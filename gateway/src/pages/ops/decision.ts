@@ -1,6 +1,6 @@
 /**
- * A decision in two steps. The first one shows what will be done. The second one does it only while everything that was shown is still
- * so: a form that was never shown, or was shown for something else, is answered with the first step again.
+ * A decision in two steps. The first step shows what will be done. The second one executes it only if nothing that was shown has changed.
+ * Otherwise, and for a form that was never shown, the first step is shown again.
  */
 
 import { createHmac, timingSafeEqual } from 'node:crypto';
@@ -17,24 +17,24 @@ export interface Confirmation {
   lead?: Message;
   /** Names the person, the amount and the account. */
   facts: Html;
-  /** Fields of the first form that the second one repeats. */
+  /** Fields of the first form that the second form repeats. */
   repeated: readonly string[];
-  /** Everything that must be as it was shown. */
+  /** Everything that must not have changed since it was shown. */
   state: readonly (string | number | null | undefined)[];
-  /** `missing`: what the operator reads without a text; undefined where none is needed. */
+  /** A text field. `missing` is the message for an empty field, and is undefined if the text is optional. */
   field?: Pick<Field, 'name' | 'label' | 'missing' | 'apiName'>;
-  /** It has been decided: the page says so, without a button. `result` answers a second click on the same decision. */
+  /** Set if the decision has already been made. The page says so, without a button. `result` answers a second click. */
   settled?: { text: Message; result?: ActionResult } | undefined;
-  /** Undefined: there is nothing to do. */
+  /** Undefined if there is nothing to do. */
   button: { label: Message; isDestructive?: boolean } | undefined;
   back: { query?: string; label: Message };
 }
 
 interface Decision<Row> {
   slug: string;
-  /** The current state. */
+  /** Reads the current state. */
   find(operator: Operator, fields: Fields): Promise<Row | undefined>;
-  /** What the operator reads when there is no row. */
+  /** The message if there is no row. */
   missing?: Message;
   confirmation(operator: Operator, row: Row, fields: Fields): Confirmation | Promise<Confirmation>;
   perform(operator: Operator, row: Row, fields: Fields): Promise<ActionResult>;
@@ -43,7 +43,7 @@ interface Decision<Row> {
 const CONFIRM = 'confirm_';
 const SHOWN = 'shown';
 
-/** Bound to the session, to the decision and to what was shown. */
+/** Signs the session, the decision and the state that was shown. */
 const markOf = ({ csrf }: Operator, name: string, { state }: Confirmation): string =>
   createHmac('sha256', csrf)
     .update(JSON.stringify([name, ...state]))
@@ -92,7 +92,7 @@ ${button !== undefined && formOf(operator, pathOf(operator, slug, back.query), h
 <p><a class="button" href="${pathOf(operator, slug, back.query)}">${t(button === undefined ? back.label : message('ops.cancel'))}</a></p></section>`;
 };
 
-/** What the API has refused of the field, or the missing text. */
+/** The error of the API about the field, or the message for a missing text. */
 const problemOfField = (
   { locale }: Operator,
   { field }: Confirmation,
@@ -105,7 +105,7 @@ const problemOfField = (
   return problem?.fields[field.apiName ?? field.name] === undefined ? undefined : problem;
 };
 
-/** The actions of both steps: `name`, and `confirm_<name>`. */
+/** The actions of both steps, `name` and `confirm_<name>`. */
 export const decisionOf = <Row>(name: string, decision: Decision<Row>): Record<string, Action> => {
   const { slug, find, missing, confirmation: confirmationOf, perform } = decision;
   return {

@@ -1,4 +1,4 @@
-/** A private document beside the buttons of its review, as the media service shows it to this operator, and records it. */
+/** A private document for its review. The media service checks the permissions of the operator and records the access. */
 import { notFound } from '@fitness/shared/kernel/error.ts';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { idIn, type Operator } from './section.ts';

@@ -1,8 +1,8 @@
-// Copies codes, sends a form once, and shows that something has changed since the page was opened. A page without forms shows the new
-// content by itself.
+// Copies codes, prevents double submits, and reports changes since the page was opened. On a page without forms, the new content appears
+// automatically.
 const content = document.getElementById('content');
 const status = document.getElementById('live-status');
-// Undefined on a page that shows no changes.
+// Undefined on a page without live changes.
 const source = content?.dataset.source;
 const RETRY_MS = 2000;
 
@@ -10,7 +10,7 @@ const show = (text) => {
   if (status.textContent !== text) status.textContent = text;
 };
 
-// The session has ended: the log-in page is shown instead of what nobody may see any more.
+// The session has ended. Reloading replaces the content with the sign-in page.
 const leave = () => location.assign(location.pathname + location.search);
 
 let isChanged = false;
@@ -31,16 +31,16 @@ const listen = () => {
   changes.addEventListener('ended', leave);
 };
 
-// After an answer that is no stream the browser does not try again by itself, and does not say which answer it was.
+// The browser does not reconnect after a response that is not a stream, and does not reveal its status.
 const tryAgain = async () => {
-  const asking = new AbortController();
-  const answer = await fetch(source, { signal: asking.signal }).catch(() => undefined);
-  asking.abort();
+  const controller = new AbortController();
+  const answer = await fetch(source, { signal: controller.signal }).catch(() => undefined);
+  controller.abort();
   if (answer?.status === 401 || answer?.status === 403) leave();
   else setTimeout(listen, RETRY_MS);
 };
 
-// Without a script, and without a safe origin, the code is selected by a click and copied by hand.
+// Without a script or a secure origin, a click selects the code, and the operator copies it manually.
 if (navigator.clipboard !== undefined)
   for (const button of document.querySelectorAll('[data-copy]')) button.hidden = false;
 document.addEventListener('click', async ({ target }) => {
@@ -50,7 +50,7 @@ document.addEventListener('click', async ({ target }) => {
   button.textContent = button.dataset.copied;
 });
 
-// The answer to the first click may be shown once, as recovery codes are: a second click would replace it by another answer.
+// A second click would replace the response to the first one, which may be shown only once, such as recovery codes.
 const SENT_MS = 5000;
 document.addEventListener('submit', (event) => {
   const { dataset } = event.target;
@@ -60,5 +60,5 @@ document.addEventListener('submit', (event) => {
   } else event.preventDefault();
 });
 
-// The step of a decision does not change by itself.
+// The step of a decision is not updated live.
 if (source !== undefined) listen();

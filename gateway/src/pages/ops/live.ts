@@ -1,4 +1,4 @@
-/** What changes on a page of `/ops`, as server-sent events. Each look asks for the session again, so that a revoked one ends it. */
+/** Live changes of a page of `/ops`, as server-sent events. Each poll checks the session again, so a revoked session ends the stream. */
 import { SECOND_MS } from '@fitness/shared/kernel/clock.ts';
 import { isAppError } from '@fitness/shared/kernel/error.ts';
 import { sleep } from '@fitness/shared/kernel/timing.ts';
@@ -10,12 +10,12 @@ interface Watched {
   section: Section;
 }
 
-/** Then the browser connects again, with the cookie if it still has it. */
+/** Maximum lifetime of a stream. The browser then reconnects, with the cookie if it still has one. */
 const LIFETIME_MS = 60 * SECOND_MS;
 const RETRY = 'retry: 2000\n\n';
 
 interface LiveStreams {
-  /** Resolves when the stream has ended. `look` throws 401 and 403 for a session that has ended. */
+  /** Resolves when the stream has ended. `look` throws 401 or 403 if the session has ended or may not see the section. */
   stream(reply: FastifyReply, look: () => Promise<Watched>): Promise<void>;
 }
 
@@ -26,9 +26,9 @@ export const createLiveStreams = (app: FastifyInstance, pollMs: number): LiveStr
   });
   return {
     stream: async (reply, look) => {
-      // Refused with a status, before the stream begins.
+      // An error here still sets the status, because the stream has not started.
       const first = await look();
-      let known = await first.section.watch?.(first.operator);
+      let previous = await first.section.watch?.(first.operator);
       const { raw } = reply;
       reply.hijack();
       const headers = { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-store' };
@@ -40,10 +40,10 @@ export const createLiveStreams = (app: FastifyInstance, pollMs: number): LiveStr
       while (open.has(raw) && performance.now() < end) {
         await sleep(pollMs);
         if (!open.has(raw) || raw.writableEnded) return;
-        const event = await lookAgain(look, known);
+        const event = await lookAgain(look, previous);
         if (event.text !== '') raw.write(event.text);
         if (event.isLast === true) break;
-        known = event.known;
+        previous = event.previous;
       }
       if (!raw.writableEnded) raw.end();
     },
@@ -52,23 +52,25 @@ export const createLiveStreams = (app: FastifyInstance, pollMs: number): LiveStr
 
 interface Event {
   text: string;
-  known: string | undefined;
+  previous: string | undefined;
   isLast?: boolean;
 }
 
-const lookAgain = async (look: () => Promise<Watched>, known: string | undefined): Promise<Event> => {
+const lookAgain = async (look: () => Promise<Watched>, previous: string | undefined): Promise<Event> => {
   try {
     const { operator, section } = await look();
-    const seen = await section.watch?.(operator);
-    // A comment, so that a lost connection is noticed.
-    if (seen === undefined || seen === known) return { text: ':\n\n', known };
+    const current = await section.watch?.(operator);
+    // A comment line reveals a lost connection.
+    if (current === undefined || current === previous) return { text: ':\n\n', previous };
     const text =
       section.isReplaced === true
-        ? `event: content\ndata: ${JSON.stringify(seen)}\n\n`
+        ? `event: content\ndata: ${JSON.stringify(current)}\n\n`
         : 'event: changed\ndata:\n\n';
-    return { text, known: seen };
+    return { text, previous: current };
   } catch (error) {
-    const isOver = isAppError(error) && (error.kind === 'unauthenticated' || error.kind === 'forbidden');
-    return isOver ? { text: 'event: ended\ndata:\n\n', known, isLast: true } : { text: ':\n\n', known };
+    const hasEnded = isAppError(error) && (error.kind === 'unauthenticated' || error.kind === 'forbidden');
+    return hasEnded
+      ? { text: 'event: ended\ndata:\n\n', previous, isLast: true }
+      : { text: ':\n\n', previous };
   }
 };

@@ -1,4 +1,4 @@
-/** People on the pages of `/ops`: each name leads to the page of its member. */
+/** Members on the pages of `/ops`. Each name links to the page of the member. */
 import { can } from '@fitness/shared/kernel/caller.ts';
 import { type Html, html } from '@fitness/shared/pages/html.ts';
 import { fullNameOf, type NamedUser, type Operator, pathOf, read, typedIdIn, usernameOf } from './section.ts';
@@ -8,13 +8,13 @@ export const MEMBERS = 'members';
 const memberPath = (operator: Operator, id: number | string, query = ''): string =>
   pathOf(operator, `${MEMBERS}/${id}`, query);
 
-/** The username, and the name on a line below it: on one line readers of two scripts do not see where each begins. */
+/** The username, with the full name on a second line. In one line, two scripts would be hard to tell apart. */
 const withName = (username: Html, named: NamedUser): Html => {
   const name = fullNameOf(named);
   return html`<span class="name">${username}${name !== '' && html`<br><bdi>${name}</bdi>`}</span>`;
 };
 
-/** An account whose name is not known has its id, in Latin digits as it is searched. */
+/** The username. For an unknown one, the id in Latin digits, which can be searched for. */
 const usernameIn = (user: NamedUser): Html =>
   user.username == null
     ? html`<bdi class="code" dir="ltr">${usernameOf(user)}</bdi>`
@@ -22,19 +22,19 @@ const usernameIn = (user: NamedUser): Html =>
 
 export const nameOf = (user: NamedUser): Html => withName(usernameIn(user), user);
 
-/** {@link nameOf}. No link for an operator who may not see that page. `id`: of an account whose name is not known. */
+/** Links {@link nameOf} to the member page if the operator may see it. `id` identifies an account whose name is unknown. */
 export const memberLink = (operator: Operator, user: unknown, id?: number): Html => {
   const named: NamedUser = { id, ...(user as NamedUser | null) };
   if (named.id === undefined || !can(operator.caller, 'users.view_all')) return nameOf(named);
   return withName(html`<a href="${memberPath(operator, named.id)}">${usernameIn(named)}</a>`, named);
 };
 
-/** How many names one request of the API reads. */
+/** Maximum names per request of the API. */
 const NAMES_MAX = 100;
 
 export type Names = ReadonlyMap<number, NamedUser>;
 
-/** The names of these accounts. Those that the API does not tell are missing, and their ids are shown instead. */
+/** Reads the names of these accounts. Names that the API does not return are missing, and pages show their ids instead. */
 export const readNames = async (
   operator: Operator,
   ids: readonly (number | null | undefined)[],
@@ -57,12 +57,12 @@ const readSlice = async (
   return status === 200 ? (body.data as (NamedUser & { id: number })[]) : [];
 };
 
-/** Usernames that contain another one: so many pages of them are looked through. */
+/** Maximum pages of search results that are read for one username. */
 const SEARCHED_PAGES = 10;
 
 /**
- * The account of an id, of `#` and an id, or of a username in any case. `none`: there is no such account. `unfinished`: more usernames
- * contain the text than are looked through.
+ * Finds an account by `12`, `#12`, or its username in any case. Returns `none` if there is no such account, and `unfinished` if too many
+ * usernames contain the text.
  */
 export const findIdOf = async (operator: Operator, text: string): Promise<number | 'none' | 'unfinished'> => {
   const login = text.trim();
@@ -86,11 +86,11 @@ export const findIdOf = async (operator: Operator, text: string): Promise<number
 
 interface SearchMeta {
   current_page?: number | null;
-  /** Null: counting would have cost too much. */
+  /** Null if the results are too many to count. */
   total?: number | null;
 }
 
-/** The API searches texts, and an id is none: its account is the first row of the first page. */
+/** Puts the account with the id that was searched for first on the first page, because the API searches only texts. */
 export const withMemberOfId = async (
   operator: Operator,
   body: Record<string, unknown>,
@@ -103,7 +103,7 @@ export const withMemberOfId = async (
   if (answer.status !== 200) return body;
   const rows = body.data as { id: number }[];
   const others = rows.filter((row) => String(row.id) !== id);
-  // The search may have found the account by a text.
+  // The search may have returned the account for a text match.
   const added = 1 - (rows.length - others.length);
   const counted = total == null ? null : total + added;
   return { ...body, data: [answer.body.user, ...others], meta: { ...meta, total: counted } };

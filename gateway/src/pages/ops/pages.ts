@@ -1,4 +1,4 @@
-/** The frame of `/ops`, and its pages for people who are not signed in. */
+/** The layout of `/ops`, and its pages for visitors who are not signed in. */
 
 import { type Message, message } from '@fitness/shared/kernel/error.ts';
 import { type Locale, translator } from '@fitness/shared/kernel/i18n/translate.ts';
@@ -37,7 +37,7 @@ ${loginForm(view, pathOf(view, ''))}
   });
 };
 
-/** The first of them is the start page of `/ops` for this operator. */
+/** Links to the sections. The first one is the start page of this operator. */
 const navigation = (
   operator: Operator,
   { sections, section: current, waiting }: Pick<Shown, 'sections' | 'section' | 'waiting'>,
@@ -54,17 +54,17 @@ const navigation = (
 
 interface Shown {
   section: Section;
-  /** Those that the operator may use. */
+  /** The sections that the operator may use. */
   sections: readonly Section[];
   content: Html;
   username: string;
   waiting: WaitingBySection;
   notice: Message | undefined;
-  /** A step of an action, which shows its own problems and does not change by itself. */
+  /** Whether the content is a step of an action, which shows its problems itself and is not updated live. */
   isStep: boolean;
 }
 
-/** Who is signed in, and what they change of their own log-in. */
+/** The signed-in operator, with a link to their second factor and a button to sign out. */
 const account = (operator: Operator, username: string): Html => {
   const { t } = operator;
   const content = html`<span class="quiet">${t(message('ops.signed_in', { username: isolate(username) }))}</span>
@@ -72,7 +72,7 @@ const account = (operator: Operator, username: string): Html => {
   return formOf(operator, pathOf(operator, ''), content, [SIGN_OUT]);
 };
 
-/** The states of the connection are texts of the page: the script has none. */
+/** The texts for each state of the live connection. The script contains no text itself. */
 const liveStatus = ({ t }: Operator): Html =>
   html`<p class="quiet" role="status" id="live-status" data-live="${t(message('ops.live'))}" data-lost="${t(message('ops.live.lost'))}" data-changed="${t(message('ops.live.changed'))}">${t(message('ops.live.off'))}</p>`;
 
@@ -97,7 +97,7 @@ ${isWatched && liveStatus(operator)}
   });
 };
 
-/** What the address says about the list that is shown. */
+/** The parameters of the address that select what the page shows. */
 const filtersOf = (query: Operator['query']): Record<string, string> =>
   Object.fromEntries(
     Object.entries(query).flatMap(([name, value]) =>
@@ -105,7 +105,7 @@ const filtersOf = (query: Operator['query']): Record<string, string> =>
     ),
   );
 
-/** A request that cannot be continued. */
+/** The page for a request that cannot be completed. */
 export const refusalPage = (locale: Locale, status: number, reason: Message): Page => {
   const t = translator(locale);
   return renderPage({

@@ -1,4 +1,4 @@
-/** Deposits and withdrawals of the last 24 hours, for operators who see payments. */
+/** Charts of deposits and withdrawals in the last 24 hours, for operators who may see payments. */
 import { can } from '@fitness/shared/kernel/caller.ts';
 import { HOUR_MS, SECOND_MS } from '@fitness/shared/kernel/clock.ts';
 import { message } from '@fitness/shared/kernel/error.ts';
@@ -9,7 +9,7 @@ import type { Operator, PaymentCount } from './section.ts';
 const HOURS = 24;
 const PATH = '/payments/hours';
 
-/** Undefined without an answer. */
+/** Resolves to undefined if the wallet does not answer. */
 export type ReadPaymentHours = (operator: Operator) => Promise<readonly PaymentCount[] | undefined>;
 
 const readCounts: ReadPaymentHours = async (operator) => {
@@ -21,10 +21,10 @@ const readCounts: ReadPaymentHours = async (operator) => {
   }
 };
 
-/** Charts of whole hours need no newer counts. */
+/** Lifetime of the cached counts. Charts by the hour need no fresher ones. */
 const LIFETIME_MS = 30 * SECOND_MS;
 
-/** The counts name nobody, so one answer is for all operators who may see payments. A missing answer is not kept. */
+/** Caches the counts for all operators who may see payments, because they identify nobody. Failures are not cached. */
 export const createPaymentHours = (): ReadPaymentHours => {
   let latest: { readAt: number; counts: Promise<readonly PaymentCount[] | undefined> } | undefined;
   return async (operator) => {

@@ -1,4 +1,4 @@
-/** What an operator needs to know of a store purchase that cannot be granted, to refund it in the console of the store. */
+/** The details of a store purchase that cannot be granted, which an operator needs to refund it in the store console. */
 import { message } from '@fitness/shared/kernel/error.ts';
 import { type Html, html } from '@fitness/shared/pages/html.ts';
 import { time } from '../views.ts';
@@ -20,8 +20,8 @@ export interface Refund {
 const REASONS = ['already_running', 'target_gone'] as const;
 
 const reasonOf = ({ t }: Operator, { reason }: Refund): string => {
-  const known = REASONS.find((name) => name === reason);
-  return known === undefined ? reason : t(message(`ops.refund.${known}`));
+  const key = REASONS.find((name) => name === reason);
+  return key === undefined ? reason : t(message(`ops.refund.${key}`));
 };
 
 export const readBuyers = (operator: Operator, refunds: readonly Refund[]): Promise<Names> =>
@@ -35,16 +35,16 @@ type Product = (typeof PRODUCTS)[number];
 
 const productOf = (id: string): Product | undefined => PRODUCTS.find((product) => product === id);
 
-/** The id of a product that has left the catalogue. */
+/** The product name, or the id if the product is no longer in the catalogue. */
 export const productName = ({ t }: Operator, id: string): string => {
   const product = productOf(id);
   return product === undefined ? id : t(message(`ops.product.${product}`));
 };
 
-/** Today's prices of the catalogue, in Tooman. */
+/** Current prices of the catalogue, in Tooman. */
 export type Prices = Partial<Record<Product, number>>;
 
-/** Empty where the wallet does not answer: a refund can be decided without the price. */
+/** Reads the prices. Empty for any status but 200, because a refund can be decided without the price. */
 export const readPrices = async (operator: Operator): Promise<Prices> => {
   const { status, body } = await operator.api({ method: 'GET', path: '/payments/prices' });
   if (status !== 200) return {};

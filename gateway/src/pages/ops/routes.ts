@@ -1,6 +1,6 @@
 /**
- * `/ops`, for operators with a second factor. Every action is a call of the public API, or of an internal route of a
- * service, in their name: the services check permissions and record what is done, whatever a page shows.
+ * `/ops`, for operators with a second factor. Every action calls the public API, or an internal route of a service, as the operator. The
+ * services check permissions and record actions, whatever a page shows.
  */
 
 import { readFileSync } from 'node:fs';
@@ -14,7 +14,6 @@ import type { Dependencies } from '../../dependencies.ts';
 import { OPS_PATH } from '../../request/page-paths.ts';
 import type { Service } from '../../request/routes.ts';
 import {
-  type Asking,
   beginSession,
   call,
   callOf,
@@ -22,6 +21,7 @@ import {
   endSession,
   isSessionOf,
   limitSession,
+  type PageContext,
   problemIn,
   retryAfterIn,
 } from '../api.ts';
@@ -49,17 +49,17 @@ import { SECTIONS } from './sections.ts';
 import { readStatus } from './service-status.ts';
 import { readWaiting } from './waiting.ts';
 
-type OpsDependencies = Asking['dependencies'] &
+type OpsDependencies = PageContext['dependencies'] &
   Pick<Dependencies, 'addressLimit' | 'openRequests' | 'livePollMs'>;
 
-interface OpsAsking extends Asking {
+interface OpsContext extends PageContext {
   visits: Visits;
   readPaymentHours: ReadPaymentHours;
 }
 
-/** Without a page of `/ops` being opened: at identity, and of the cookie. */
+/** Idle timeout of the session at identity and of the cookie. Opening a page of `/ops` renews both. */
 export const IDLE_S = 15 * 60;
-/** Lifetime of a session at identity. */
+/** Maximum lifetime of a session at identity. */
 export const SESSION_S = 2 * 60 * 60;
 const LIMIT = { page: 'ops', seconds: SESSION_S, idleSeconds: IDLE_S } as const;
 
@@ -74,9 +74,13 @@ export const addOps = async (app: FastifyInstance, dependencies: OpsDependencies
     visits,
     stale: message('account_deletion.stale'),
     refusalPage,
-    addRoutes: (scope, { asking, send, submit }) => {
+    addRoutes: (scope, { contextOf, send, submit }) => {
       const streams = createLiveStreams(scope, dependencies.livePollMs);
-      const ask = (request: FastifyRequest): OpsAsking => ({ ...asking(request), visits, readPaymentHours });
+      const opsContextOf = (request: FastifyRequest): OpsContext => ({
+        ...contextOf(request),
+        visits,
+        readPaymentHours,
+      });
       const visitOf = (request: FastifyRequest): Visit | undefined => visits.read(request.headers.cookie);
       scope.get(LIVE_SCRIPT, async (_request, reply) =>
         reply.type('text/javascript; charset=utf-8').header('cache-control', 'no-cache').send(script),
@@ -84,26 +88,26 @@ export const addOps = async (app: FastifyInstance, dependencies: OpsDependencies
       scope.get(LIVE_PATH, async (request, reply) => {
         const { section: slug = '' } = request.query as Fields;
         await streams.stream(reply, async () => {
-          const { operator, sections } = await openVisit(ask(request), visitOf(request));
+          const { operator, sections } = await openVisit(opsContextOf(request), visitOf(request));
           return { operator, section: sectionOf(sections, slug) };
         });
       });
       scope.get(`${OPS_PATH}/documents/:id`, async (request, reply) => {
-        const { operator } = await openVisit(ask(request), visitOf(request));
+        const { operator } = await openVisit(opsContextOf(request), visitOf(request));
         return sendDocument(operator, request, reply);
       });
       scope.get(AUDIT_CSV_PATH, async (request, reply) => {
-        const { operator, sections } = await openVisit(ask(request), visitOf(request));
+        const { operator, sections } = await openVisit(opsContextOf(request), visitOf(request));
         sectionOf(sections, auditLog.slug);
         return sendAuditCsv(operator, auditFiltersIn(operator.query), reply);
       });
       for (const path of [OPS_PATH, `${OPS_PATH}/:section`, `${OPS_PATH}/:section/:id`]) {
         scope.get(path, async (request, reply) =>
-          send(reply, await show(ask(request), visitOf(request), slugOf(request))),
+          send(reply, await show(opsContextOf(request), visitOf(request), slugOf(request))),
         );
         scope.post(path, (request, reply) =>
-          submit(request, reply, (asked, visit, fields) =>
-            act({ ...asked, visits, readPaymentHours }, visit, slugOf(request), fields),
+          submit(request, reply, (context, visit, fields) =>
+            act({ ...context, visits, readPaymentHours }, visit, slugOf(request), fields),
           ),
         );
       }
@@ -111,43 +115,43 @@ export const addOps = async (app: FastifyInstance, dependencies: OpsDependencies
   });
 };
 
-const logIn = createLogIn<OpsAsking, Opened>({
-  page: (_asking, view) => loginPage(view),
-  enter: (asking, visit, password) => enter(asking, visit, password),
-  open: async (asking, visit) => {
-    const opened = await openVisit(asking, visit);
+const logIn = createLogIn<OpsContext, Opened>({
+  page: (_context, view) => loginPage(view),
+  enter: (context, visit, password) => enter(context, visit, password),
+  open: async (context, visit) => {
+    const opened = await openVisit(context, visit);
     return { ...opened, username: await readUsername(opened.operator) };
   },
-  sessionOver: message('ops.session_over'),
+  sessionEnded: message('ops.session_over'),
 });
 
 const slugOf = ({ params }: FastifyRequest): string => (params as { section?: string }).section ?? '';
 
-const show = async (asking: OpsAsking, visit: Visit | undefined, slug: string): Promise<Outcome> => {
-  if (visit?.kind !== 'user') return logIn.show(asking, visit);
-  if (await needsSetUp(asking, visit)) return setUp(asking, visit, secondFactorSetUp.show);
-  return logIn.whileSignedIn(asking, visit, async (opened) => {
+const show = async (context: OpsContext, visit: Visit | undefined, slug: string): Promise<Outcome> => {
+  if (visit?.kind !== 'user') return logIn.show(context, visit);
+  if (await needsSetUp(context, visit)) return setUp(context, visit, secondFactorSetUp.show);
+  return logIn.whileSignedIn(context, visit, async (opened) => {
     if (slug === SECOND_FACTOR) {
-      await limitSession(asking, visit, LIMIT);
-      return secondFactorSetUp.showArmed(asking, visit);
+      await limitSession(context, visit, LIMIT);
+      return secondFactorSetUp.showArmed(context, visit);
     }
-    // The first page of an operator who may not see the overview is the first one that they may see.
+    // Operators without access to the overview start at the first section that they may see.
     const isStart = slug === '' && !opened.sections.some((section) => section.slug === '');
     const shown = isStart ? (opened.sections[0]?.slug ?? '') : slug;
-    const section = sectionAt(asking, opened, shown);
-    return showSection(asking, opened, section, await section.show(opened.operator));
+    const section = sectionAt(context, opened, shown);
+    return showSection(context, opened, section, await section.show(opened.operator));
   });
 };
 
-const act = async (asking: OpsAsking, visit: Visit, slug: string, fields: Fields): Promise<Outcome> => {
-  if (visit.kind === 'guest') return logIn.submit(asking, visit, fields);
-  if (fields.action === 'sign_out') return signOut(asking, visit);
-  if (await needsSetUp(asking, visit))
-    return setUp(asking, visit, () => secondFactorSetUp.act(asking, visit, fields));
-  return logIn.whileSignedIn(asking, visit, async (opened) => {
-    const ofSecondFactor = secondFactorSetUp.actWhileOn(asking, visit, fields);
-    if (ofSecondFactor !== undefined) return ofSecondFactor;
-    const section = sectionAt(asking, opened, slug);
+const act = async (context: OpsContext, visit: Visit, slug: string, fields: Fields): Promise<Outcome> => {
+  if (visit.kind === 'guest') return logIn.submit(context, visit, fields);
+  if (fields.action === 'sign_out') return signOut(context, visit);
+  if (await needsSetUp(context, visit))
+    return setUp(context, visit, () => secondFactorSetUp.act(context, visit, fields));
+  return logIn.whileSignedIn(context, visit, async (opened) => {
+    const secondFactorOutcome = secondFactorSetUp.actWhileOn(context, visit, fields);
+    if (secondFactorOutcome !== undefined) return secondFactorOutcome;
+    const section = sectionAt(context, opened, slug);
     const action = Object.entries(section.actions ?? {}).find(([name]) => name === fields.action)?.[1];
     if (action === undefined) throw notFound();
     const { operator } = opened;
@@ -155,18 +159,18 @@ const act = async (asking: OpsAsking, visit: Visit, slug: string, fields: Fields
     if ('done' in result || 'query' in result) {
       const notice = 'done' in result ? `&done=${result.done}` : '';
       const query = `${result.query ?? ''}${notice}`;
-      return { location: pathOf(asking, addressOf(section, operator.query), query), visit };
+      return { location: pathOf(context, addressOf(section, operator.query), query), visit };
     }
     if ('shown' in result) {
       const { shown, problem } = result;
       const withProblem = { ...opened, operator: { ...operator, problem } };
-      return showSection(asking, withProblem, section, shown, true);
+      return showSection(context, withProblem, section, shown, true);
     }
     const { refused } = result;
     const problem = problemIn(refused);
     const refusedOperator = { ...operator, problem, sent: fields };
     const shown = await showSection(
-      asking,
+      context,
       { ...opened, operator: refusedOperator },
       section,
       await section.show(refusedOperator),
@@ -182,13 +186,16 @@ interface Opened {
   username: string;
 }
 
-/** Throws 401 for a session that has ended, and 403 for one that may not be here. */
-const openVisit = async (asking: OpsAsking, visit: Visit | undefined): Promise<Omit<Opened, 'username'>> => {
-  const { request, locale, dependencies, visits, readPaymentHours } = asking;
-  if (visit?.kind !== 'user') throw sessionOver();
+/** Throws 401 for an ended session, and 403 for a session without access to `/ops`. */
+const openVisit = async (
+  context: OpsContext,
+  visit: Visit | undefined,
+): Promise<Omit<Opened, 'username'>> => {
+  const { request, locale, dependencies, visits, readPaymentHours } = context;
+  if (visit?.kind !== 'user') throw sessionEnded();
   const caller = await dependencies.callerOf(visit.token);
   const sections = sectionsFor(caller);
-  if (sections.length === 0) throw notHere();
+  if (sections.length === 0) throw noAccess();
   let waiting: Promise<WaitingBySection> | undefined;
   const statuses = new Map<Service, Promise<OperationsStatus | undefined>>();
   const operator: Operator = {
@@ -208,14 +215,17 @@ const openVisit = async (asking: OpsAsking, visit: Visit | undefined): Promise<O
       return status;
     },
     paymentHours: () => readPaymentHours(operator),
-    api: (apiCall) => call(asking, visit, apiCall),
-    download: (path) => download(asking, visit, path),
-    internal: (service, internal) => callOf(asking, visit, service, internal),
+    api: (apiCall) => call(context, visit, apiCall),
+    download: (path) => download(context, visit, path),
+    internal: (service, internal) => callOf(context, visit, service, internal),
   };
   return { operator, visit, sections };
 };
 
-/** None for a token that is no session, for the session of another page, and for an account without a second factor: every session of others has passed it. */
+/**
+ * The sections that the caller may use. Empty unless the token is a session of `/ops` or of no page, and the account has a second factor.
+ * Every session of such an account has passed the second factor.
+ */
 const sectionsFor = (caller: UserCaller): Section[] =>
   isSessionOf(caller, 'ops') && caller.hasSecondFactor === true
     ? SECTIONS.filter(({ permissions }) =>
@@ -223,7 +233,7 @@ const sectionsFor = (caller: UserCaller): Section[] =>
       )
     : [];
 
-/** An operator who would have sections with a second factor. */
+/** Whether the caller would have sections with a second factor, and has none. */
 const lacksSecondFactor = (caller: UserCaller): boolean =>
   caller.hasSecondFactor !== true &&
   sectionsFor({
@@ -232,42 +242,42 @@ const lacksSecondFactor = (caller: UserCaller): boolean =>
     permissions: new Set([...caller.permissions, ...(caller.withheld ?? [])]),
   }).length > 0;
 
-const needsSetUp = async ({ dependencies }: OpsAsking, { token }: SignedIn): Promise<boolean> => {
+const needsSetUp = async ({ dependencies }: OpsContext, { token }: SignedIn): Promise<boolean> => {
   try {
     return lacksSecondFactor(await dependencies.callerOf(token));
   } catch (error) {
-    // The page says that the session has ended.
+    // The page itself reports that the session has ended.
     if (isAppError(error) && error.kind === 'unauthenticated') return false;
     throw error;
   }
 };
 
-/** The id of a path is one of the query, as on the pages that have it there. */
+/** The query, with the id of the path added to it. */
 const queryOf = ({ query, params }: FastifyRequest): Fields => {
   const { id } = params as { id?: string };
   return { ...(query as Fields), ...(id === undefined ? {} : { id }) };
 };
 
-/** Renews the session, as each page does. */
+/** Runs a step of the setup, and renews the session as every page does. */
 const setUp = (
-  asking: OpsAsking,
+  context: OpsContext,
   visit: SignedIn,
-  step: (asking: OpsAsking, visit: SignedIn) => Outcome | Promise<Outcome>,
+  step: (context: OpsContext, visit: SignedIn) => Outcome | Promise<Outcome>,
 ): Promise<Outcome> =>
-  logIn.unlessOver(asking, async () => {
-    await limitSession(asking, visit, LIMIT);
-    return step(asking, visit);
+  logIn.withFallback(context, async () => {
+    await limitSession(context, visit, LIMIT);
+    return step(context, visit);
   });
 
 const sectionOf = (sections: readonly Section[], slug: string): Section => {
   const section = SECTIONS.find((one) => one.slug === slug);
   if (section === undefined) throw notFound();
-  if (!sections.includes(section)) throw notHere();
+  if (!sections.includes(section)) throw noAccess();
   return section;
 };
 
-/** The section of the path of a request, which ends with an id where the section has one. */
-const sectionAt = ({ request }: OpsAsking, { sections }: Opened, slug: string): Section => {
+/** The section at the path of the request. Throws 404 if the id of the path is missing, invalid or unexpected. */
+const sectionAt = ({ request }: OpsContext, { sections }: Opened, slug: string): Section => {
   const section = sectionOf(sections, slug);
   const { id } = request.params as { id?: string };
   const isComplete = section.within === undefined ? id === undefined : idIn(id) !== undefined;
@@ -275,10 +285,10 @@ const sectionAt = ({ request }: OpsAsking, { sections }: Opened, slug: string): 
   return section;
 };
 
-const sessionOver = (): AppError =>
+const sessionEnded = (): AppError =>
   new AppError({ kind: 'unauthenticated', code: 'unauthenticated', message: message('ops.session_over') });
 
-const notHere = (): AppError =>
+const noAccess = (): AppError =>
   new AppError({ kind: 'forbidden', code: 'forbidden', message: message('error.forbidden') });
 
 const readUsername = async (operator: Operator): Promise<string> => {
@@ -287,15 +297,15 @@ const readUsername = async (operator: Operator): Promise<string> => {
   return String((body.user as { username?: unknown }).username);
 };
 
-/** Renews the session and its cookie. What the page does by itself later, as the live changes, is no use of it. */
+/** Shows a section, and renews the session and its cookie. Later background requests, such as live changes, do not renew them. */
 const showSection = async (
-  asking: OpsAsking,
+  context: OpsContext,
   { operator, visit, sections, username }: Opened,
   section: Section,
   content: Html,
   isStep = false,
 ): Promise<Outcome> => {
-  await limitSession(asking, visit, LIMIT);
+  await limitSession(context, visit, LIMIT);
   const { done } = operator.query;
   const waiting = await operator.waiting();
   const notice = !isStep && isDone(done) ? await section.notice?.(operator, done) : undefined;
@@ -305,27 +315,30 @@ const showSection = async (
   };
 };
 
-/** The session of an account that may not be here ends at once; that of an operator soon. One without a second factor sets it up first. */
-const enter = async (asking: OpsAsking, visit: SignedIn, password: string): Promise<Outcome> => {
-  const caller = await asking.dependencies.callerOf(visit.token);
+/**
+ * Starts the session of an operator with its limits. An operator without a second factor sets one up first. The session of any other
+ * account is ended at once.
+ */
+const enter = async (context: OpsContext, visit: SignedIn, password: string): Promise<Outcome> => {
+  const caller = await context.dependencies.callerOf(visit.token);
   if (lacksSecondFactor(caller)) {
-    await beginSession(asking, visit, LIMIT);
-    return secondFactorSetUp.begin(asking, visit, password);
+    await beginSession(context, visit, LIMIT);
+    return secondFactorSetUp.begin(context, visit, password);
   }
   if (sectionsFor(caller).length === 0) {
-    await endSession(asking, visit);
-    return logIn.show(asking, undefined, { notice: message('ops.not_for_you'), status: 403 });
+    await endSession(context, visit);
+    return logIn.show(context, undefined, { notice: message('ops.not_for_you'), status: 403 });
   }
-  await beginSession(asking, visit, LIMIT);
-  return { location: pathOf(asking, ''), visit };
+  await beginSession(context, visit, LIMIT);
+  return { location: pathOf(context, ''), visit };
 };
 
-const signOut = async (asking: OpsAsking, visit: SignedIn): Promise<Outcome> => {
+const signOut = async (context: OpsContext, visit: SignedIn): Promise<Outcome> => {
   try {
-    await endSession(asking, visit);
+    await endSession(context, visit);
   } catch (error) {
-    // It has ended already.
+    // The session has already ended.
     if (!isAppError(error) || error.kind !== 'unauthenticated') throw error;
   }
-  return { location: pathOf(asking, ''), visit: null };
+  return { location: pathOf(context, ''), visit: null };
 };

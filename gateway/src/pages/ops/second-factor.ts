@@ -1,6 +1,6 @@
 /**
- * An operator without a second factor sets one up here: `/ops` shows nothing else before. Afterwards they replace it here, because its
- * recovery codes are shown once.
+ * The second factor of an operator. `/ops` shows nothing else until it is set up. It can also be replaced here, because its recovery codes
+ * are shown only once.
  */
 import { HTTP_STATUS, isAppError, type Message, message } from '@fitness/shared/kernel/error.ts';
 import { translator } from '@fitness/shared/kernel/i18n/translate.ts';
@@ -9,7 +9,7 @@ import { languageLinks } from '@fitness/shared/pages/languages.ts';
 import { type Page, renderPage } from '@fitness/shared/pages/page.ts';
 import encodeQR from 'qr';
 import { OPS_PATH } from '../../request/page-paths.ts';
-import { type Asking, call, type Problem, problemIn, retryAfterIn } from '../api.ts';
+import { call, type PageContext, type Problem, problemIn, retryAfterIn } from '../api.ts';
 import type { Fields, Outcome } from '../form-pages.ts';
 import {
   CURRENT_PASSWORD,
@@ -27,12 +27,12 @@ import type { SignedIn, Visits } from '../visit.ts';
 import { LIVE_SCRIPT } from './pages.ts';
 import { copyButton, pathOf, SECOND_FACTOR } from './section.ts';
 
-type SetUpAsking = Asking & { visits: Visits };
+type SetUpContext = PageContext & { visits: Visits };
 const PATH = '/auth/second-factor';
-/** Modules of white around the code, without which readers do not find it. */
+/** White margin around the code, in modules. Readers do not find a code without one. */
 const BORDER = 4;
 
-/** Black on white in dark mode as well: many readers refuse the inverse. */
+/** A QR code that is black on white even in dark mode, because many readers reject inverted codes. */
 const qrCode = (text: string, label: string): Html => {
   const rows = encodeQR(text, 'raw', { border: BORDER });
   const modules = rows.flatMap((row, y) =>
@@ -47,9 +47,9 @@ interface SetUpView extends View {
 
 interface Step {
   title?: Message;
-  /** The inputs of the step, which show what was refused of them. */
+  /** The inputs of the step. Each one shows its own error. */
   fields?: readonly Field[];
-  /** Its address, where it can be opened again in another language. */
+  /** Address at which the step can be opened in another language. */
   path?: string;
   body: Html;
 }
@@ -71,7 +71,7 @@ ${body}
   });
 };
 
-/** After a log-in that was left before its end, and after ten minutes. */
+/** The first step after an unfinished setup or an expired secret. It requires the password again. */
 const passwordPage = (view: SetUpView): Page => {
   const t = translator(view.locale);
   return page(view, {
@@ -92,10 +92,10 @@ const APP_CODE: Field = {
   inputmode: 'numeric',
 };
 
-const codePage = (view: SetUpView & { secret: string; url: string; kept: string }): Page => {
-  const { locale, secret, url, kept } = view;
+const codePage = (view: SetUpView & { secret: string; url: string; sealed: string }): Page => {
+  const { locale, secret, url, sealed } = view;
   const t = translator(locale);
-  const content = html`<input type="hidden" name="kept" value="${kept}">
+  const content = html`<input type="hidden" name="kept" value="${sealed}">
 ${inputOf(view, APP_CODE)}`;
   return page(view, {
     fields: [APP_CODE],
@@ -124,7 +124,7 @@ const recoveryPage = (view: View, codes: readonly string[]): Page => {
 
 const REPLACE_FIELDS = [CURRENT_PASSWORD, TOTP];
 
-/** After a double click on the last step too: its first answer, with the recovery codes, is lost then. */
+/** The page while the second factor is on. A double click on the last step also leads here, which loses the recovery codes. */
 const armedPage = (view: View): Page => {
   const t = translator(view.locale);
   return page(view, {
@@ -140,124 +140,131 @@ ${formOf(view, pathOf(view, SECOND_FACTOR), inputsOf(view, REPLACE_FIELDS), [
   });
 };
 
-/** What a step says besides its own texts. */
-type Said = Pick<SetUpView, 'problem' | 'notice'>;
+type StepMessages = Pick<SetUpView, 'problem' | 'notice'>;
 
-const viewOf = ({ locale, visits }: SetUpAsking, visit: SignedIn, said: Said = {}): SetUpView => ({
-  ...said,
+const viewOf = (
+  { locale, visits }: SetUpContext,
+  visit: SignedIn,
+  messages: StepMessages = {},
+): SetUpView => ({
+  ...messages,
   locale,
   csrf: visits.csrfOf(visit),
 });
 
-const showPassword = (asking: SetUpAsking, visit: SignedIn, said?: Said): Outcome => ({
-  page: passwordPage(viewOf(asking, visit, said)),
+const showPassword = (context: SetUpContext, visit: SignedIn, messages?: StepMessages): Outcome => ({
+  page: passwordPage(viewOf(context, visit, messages)),
   visit,
 });
 
 const showCode = (
-  asking: SetUpAsking,
+  context: SetUpContext,
   visit: SignedIn,
   { secret, url }: { secret: string; url: string },
-  said?: Said,
+  messages?: StepMessages,
 ): Outcome => {
-  const kept = asking.visits.seal(visit, { secret, url });
-  return { page: codePage({ ...viewOf(asking, visit, said), secret, url, kept }), visit };
+  const sealed = context.visits.seal(visit, { secret, url });
+  return { page: codePage({ ...viewOf(context, visit, messages), secret, url, sealed }), visit };
 };
 
-const showArmed = (asking: SetUpAsking, visit: SignedIn, problem?: Problem): Outcome => ({
-  page: armedPage(viewOf(asking, visit, { problem })),
+const showArmed = (context: SetUpContext, visit: SignedIn, problem?: Problem): Outcome => ({
+  page: armedPage(viewOf(context, visit, { problem })),
   visit,
 });
 
-/** Another request has turned it on: a second click, or another window. */
-const leadToArmed = (asking: SetUpAsking, visit: SignedIn): Outcome => ({
-  location: pathOf(asking, SECOND_FACTOR),
+/** Redirects if another request has turned the second factor on, such as a second click or another window. */
+const leadToArmed = (context: SetUpContext, visit: SignedIn): Outcome => ({
+  location: pathOf(context, SECOND_FACTOR),
   visit,
 });
 
 const begin = async (
-  asking: SetUpAsking,
+  context: SetUpContext,
   visit: SignedIn,
   password: string,
   notice?: Message,
 ): Promise<Outcome> => {
-  const problem = missingIn(asking.locale, [CURRENT_PASSWORD], { password });
-  if (problem !== undefined) return showPassword(asking, visit, { problem, notice });
+  const problem = missingIn(context.locale, [CURRENT_PASSWORD], { password });
+  if (problem !== undefined) return showPassword(context, visit, { problem, notice });
   const body = { current_password: password };
-  const answer = await call(asking, visit, { method: 'POST', path: PATH, body });
+  const answer = await call(context, visit, { method: 'POST', path: PATH, body });
   if (answer.status === 200) {
     const { secret, otpauth_url: url } = answer.body as { secret: string; otpauth_url: string };
-    return showCode(asking, visit, { secret, url }, { notice });
+    return showCode(context, visit, { secret, url }, { notice });
   }
-  if (answer.status === 409) return leadToArmed(asking, visit);
-  const shown = showPassword(asking, visit, { problem: problemIn(answer), notice });
+  if (answer.status === 409) return leadToArmed(context, visit);
+  const shown = showPassword(context, visit, { problem: problemIn(answer), notice });
   return { ...shown, retryAfter: retryAfterIn(answer) };
 };
 
-/** The old one is off by now, which every answer about the new one says. */
-const beginAgain = async (asking: SetUpAsking, visit: SignedIn, password: string): Promise<Outcome> => {
+/** Begins the setup of a new second factor. Every response says that the old one is off. */
+const beginAgain = async (context: SetUpContext, visit: SignedIn, password: string): Promise<Outcome> => {
   const notice = message('ops.second_factor.off');
   try {
-    return await begin(asking, visit, password, notice);
+    return await begin(context, visit, password, notice);
   } catch (error) {
     if (!isAppError(error) || error.kind === 'unauthenticated') throw error;
-    const text = translator(asking.locale)(error.publicMessage);
+    const text = translator(context.locale)(error.publicMessage);
     const problem = { status: HTTP_STATUS[error.kind], text, fields: {} };
-    return showPassword(asking, visit, { problem, notice });
+    return showPassword(context, visit, { problem, notice });
   }
 };
 
-const arm = async (asking: SetUpAsking, visit: SignedIn, { kept, totp = '' }: Fields): Promise<Outcome> => {
-  const { secret, url } = asking.visits.unseal(visit, kept) ?? {};
-  if (secret === undefined || url === undefined) return showPassword(asking, visit);
-  const missing = missingIn(asking.locale, [APP_CODE], { totp });
-  if (missing !== undefined) return showCode(asking, visit, { secret, url }, { problem: missing });
-  const answer = await call(asking, visit, { method: 'POST', path: PATH, body: { totp } });
-  if (answer.status === 409) return leadToArmed(asking, visit);
+const arm = async (
+  context: SetUpContext,
+  visit: SignedIn,
+  { kept: sealed, totp = '' }: Fields,
+): Promise<Outcome> => {
+  const { secret, url } = context.visits.unseal(visit, sealed) ?? {};
+  if (secret === undefined || url === undefined) return showPassword(context, visit);
+  const missing = missingIn(context.locale, [APP_CODE], { totp });
+  if (missing !== undefined) return showCode(context, visit, { secret, url }, { problem: missing });
+  const answer = await call(context, visit, { method: 'POST', path: PATH, body: { totp } });
+  if (answer.status === 409) return leadToArmed(context, visit);
   if (answer.status !== 200) {
-    const shown = showCode(asking, visit, { secret, url }, { problem: problemIn(answer) });
+    const shown = showCode(context, visit, { secret, url }, { problem: problemIn(answer) });
     return { ...shown, retryAfter: retryAfterIn(answer) };
   }
   const codes = (answer.body as { recovery_codes: string[] }).recovery_codes;
-  return { page: recoveryPage(viewOf(asking, visit), codes), visit };
+  return { page: recoveryPage(viewOf(context, visit), codes), visit };
 };
 
-/** The API turns it off with the password and a code, and then begins with a new secret. */
-const replace = async (asking: SetUpAsking, visit: SignedIn, fields: Fields): Promise<Outcome> => {
+/** Turns the second factor off with the password and a code, and begins again with a new secret. */
+const replace = async (context: SetUpContext, visit: SignedIn, fields: Fields): Promise<Outcome> => {
   const { password = '', totp = '' } = fields;
-  const problem = missingIn(asking.locale, REPLACE_FIELDS, fields);
-  if (problem !== undefined) return showArmed(asking, visit, problem);
+  const problem = missingIn(context.locale, REPLACE_FIELDS, fields);
+  if (problem !== undefined) return showArmed(context, visit, problem);
   const body = { current_password: password, totp };
-  const answer = await call(asking, visit, { method: 'DELETE', path: PATH, body });
-  if (answer.status === 204) return beginAgain(asking, visit, password);
-  return { ...showArmed(asking, visit, problemIn(answer)), retryAfter: retryAfterIn(answer) };
+  const answer = await call(context, visit, { method: 'DELETE', path: PATH, body });
+  if (answer.status === 204) return beginAgain(context, visit, password);
+  return { ...showArmed(context, visit, problemIn(answer)), retryAfter: retryAfterIn(answer) };
 };
 
 export const secondFactorSetUp = {
-  show: (asking: SetUpAsking, visit: SignedIn): Outcome => showPassword(asking, visit),
+  show: (context: SetUpContext, visit: SignedIn): Outcome => showPassword(context, visit),
   showArmed,
-  /** With the password of the log-in, which is not typed again. */
+  /** Begins the setup. A log-in passes its password on, so it is not entered again. */
   begin,
 
-  /** While it is off. */
-  act: (asking: SetUpAsking, visit: SignedIn, fields: Fields): Outcome | Promise<Outcome> => {
+  /** Handles a form while the second factor is off. */
+  act: (context: SetUpContext, visit: SignedIn, fields: Fields): Outcome | Promise<Outcome> => {
     const { action, password = '' } = fields;
-    if (action === 'arm_second_factor') return arm(asking, visit, fields);
-    // The second click of a replacement finds it off.
-    if (action === 'replace_second_factor') return beginAgain(asking, visit, password);
-    if (action === 'begin_second_factor') return begin(asking, visit, password);
-    return showPassword(asking, visit);
+    if (action === 'arm_second_factor') return arm(context, visit, fields);
+    // At the second click of a replacement, the second factor is already off.
+    if (action === 'replace_second_factor') return beginAgain(context, visit, password);
+    if (action === 'begin_second_factor') return begin(context, visit, password);
+    return showPassword(context, visit);
   },
 
-  /** While it is on. Undefined for a form of another page. */
+  /** Handles a form while the second factor is on. Returns undefined for a form of another page. */
   actWhileOn: (
-    asking: SetUpAsking,
+    context: SetUpContext,
     visit: SignedIn,
     fields: Fields,
   ): Outcome | Promise<Outcome> | undefined => {
     const { action } = fields;
-    if (action === 'replace_second_factor') return replace(asking, visit, fields);
+    if (action === 'replace_second_factor') return replace(context, visit, fields);
     const isLate = action === 'begin_second_factor' || action === 'arm_second_factor';
-    return isLate ? leadToArmed(asking, visit) : undefined;
+    return isLate ? leadToArmed(context, visit) : undefined;
   },
 };

@@ -16,12 +16,12 @@ test.each([
   ['a number', 12, '<bdi dir="ltr">12</bdi>'],
   ['a Persian text', 'خیابان ۱۲', '<bdi>خیابان ۱۲</bdi>'],
   ['a mixed text', 'gym باشگاه', '<bdi>gym باشگاه</bdi>'],
-  ['what has a direction of its own', html`<time dir="ltr">now</time>`, '<time dir="ltr">now</time>'],
+  ['an element with a direction', html`<time dir="ltr">now</time>`, '<time dir="ltr">now</time>'],
 ])('%s is shown in the direction of its letters', (_name, value, shown) => {
   expect(factsOf(t, [['ops.reason', value]]).toString()).toContain(`<dd>${shown}</dd>`);
 });
 
-test('a table names the column of each cell, for pages on which its rows are blocks, and has a dash for an empty one', () => {
+test('a table labels each cell with its column, and shows a dash for an empty value', () => {
   const rows = [
     { id: 1, note: 'a<b' },
     { id: 2, note: null },

@@ -1,4 +1,4 @@
-/** A part of `/ops`. It is shown to, and answers, only who has its permissions; the services check each call again. */
+/** A section of `/ops`. It requires permissions to be shown or used, and the services check each call again. */
 
 import { encodeCursor, LAST_PAGE_NUMBER } from '@fitness/shared/http/pagination.ts';
 import { API_PREFIX } from '@fitness/shared/http/server.ts';
@@ -19,9 +19,9 @@ import type { Problem } from '../api.ts';
 import type { Fields } from '../form-pages.ts';
 import { type Button, formOf, type View } from '../views.ts';
 
-/** Deposits or withdrawals that were made in one hour. */
+/** The number of deposits or withdrawals in one hour. */
 export interface PaymentCount {
-  /** ISO 8601, of the beginning. */
+  /** Start of the hour, in ISO 8601. */
   hour: string;
   type: 'deposit' | 'withdrawal';
   is_done: boolean;
@@ -32,28 +32,29 @@ export interface PaymentCount {
 export interface Operator extends View {
   t: Translator;
   caller: UserCaller;
-  /** Without what is personal: it is in the address. */
+  /** The query of the address, which contains no personal data. */
   query: Fields;
-  /** What was sent with the form that the API has refused. */
+  /** The fields of the form that the API has refused. */
   sent?: Fields;
-  /** The public API, as the operator. Throws 401. */
+  /** Calls the public API as the operator. Throws 401 for an ended session. */
   api(call: ApiCall): Promise<ApiAnswer>;
-  /** An internal route of a service, as the operator. Throws 503 when it does not answer. */
+  /** Calls an internal route of a service as the operator. Throws 503 if the service does not answer. */
   internal(service: Service, call: ApiCall): Promise<ApiAnswer>;
-  /** A file of the public API. Throws 401. */
+  /** Streams a file of the public API. Throws 401 for an ended session. */
   download(path: string): Promise<Dispatcher.ResponseData>;
-  /** In the sections that the operator may use. Read once for a page. */
+  /** What is waiting in each section that the operator may use. Read once per page. */
   waiting(): Promise<WaitingBySection>;
-  /** What a service says of its outbox and its queues; undefined without an answer. Read once for a page. */
+  /** The outbox and queues of a service. Undefined if it does not answer. Read once per page. */
   status(service: Service): Promise<OperationsStatus | undefined>;
-  /** Payments in each of the last 24 hours; undefined if the wallet does not answer. */
+  /** Payments in each of the last 24 hours. Undefined if the wallet does not answer. */
   paymentHours(): Promise<readonly PaymentCount[] | undefined>;
   dependencies: Pick<Dependencies, 'agents' | 'clock' | 'urls'>;
 }
 
 /**
- * `query`: the page is shown with it, without a notice. `done`: the page is shown again with a notice of it; `query` names what it was done to, and nothing personal. `refused`: an answer of the
- * API that is no success is shown as a problem. `shown`: another step, with its problem at its field.
+ * `query` alone redirects to the page with this query, without a notice. `done` redirects to the page with a notice. Its `query` names the
+ * item by id, without personal data. `refused` shows an error response of the API as a problem. `shown` is the next step, with any problem
+ * at its field.
  */
 export type ActionResult =
   | { query: string }
@@ -63,42 +64,45 @@ export type ActionResult =
 
 export type Action = (operator: Operator, fields: Fields) => Promise<ActionResult>;
 
-/** What waits in a section for an operator. */
+/** The items of one kind that wait for an operator. */
 export interface Waiting {
   label: MessageKey;
   count: number;
-  /** Timestamp of the API of the oldest case, where its list shows it. */
+  /** API timestamp of the oldest item, if its list shows it. */
   oldest?: string | undefined;
-  /** Undefined: it has no limit. */
+  /** Undefined if there is no limit. */
   lateAfterMs?: number | undefined;
 }
 
-/** Undefined for a section whose services do not answer. */
+/** The value is undefined if the services of the section do not answer. */
 export type WaitingBySection = ReadonlyMap<Section, readonly Waiting[] | undefined>;
 
 export interface Section {
-  /** Its last path segment; empty for the first one. */
+  /** The last path segment, which is empty for the first section. */
   slug: string;
   title: MessageKey;
-  /** The section whose link in the navigation leads to this one. Its address ends with an id, which is in `query`: `/ops/members/5`. */
+  /**
+   * The section whose navigation link leads to this one. The address of such a section ends with an id, as in `/ops/members/5`. `query` has
+   * the id.
+   */
   within?: string;
-  /** The operator needs all of one of these. */
+  /** Alternative sets of permissions. The operator needs one complete set. */
   permissions: readonly (readonly Permission[])[];
   show(operator: Operator): Promise<Html>;
-  /** What waits in it for an operator. */
+  /** What is waiting in the section for an operator. */
   waiting?(operator: Operator): Promise<readonly Waiting[]>;
-  /** Changes with what the page shows. Undefined: the page does not report changes. */
+  /** Returns a value that changes with the content. A page without this method does not report changes. */
   watch?(operator: Operator): Promise<string>;
-  /** The page shows the new content by itself: it has no forms, in which somebody may be typing. */
+  /** Whether the content is replaced live. Only for pages without forms, where nobody can be typing. */
   isReplaced?: true;
-  /** What the API has refused is shown by the section, at its field. */
+  /** Whether the section itself shows API errors, at their fields. */
   showsProblems?: true;
   actions?: Readonly<Record<string, Action>>;
-  /** Read again from what the address names: anyone may have made the address. */
+  /** The notice, confirmed by reading the item again, because anyone can craft an address. */
   notice?(operator: Operator, done: Done): Promise<Message | undefined>;
 }
 
-/** Path of the page of the operator's own second factor, which is no section. */
+/** Path segment of the page for the operator's second factor, which is not a section. */
 export const SECOND_FACTOR = 'second-factor';
 
 const DONE = [
@@ -122,11 +126,11 @@ export const isDone = (value: string | undefined): value is Done => DONE.some((d
 export const pathOf = (operator: Pick<View, 'locale'>, slug: string, query = ''): string =>
   `${OPS_PATH}${slug === '' ? '' : `/${slug}`}?lang=${operator.locale}${query}`;
 
-/** The last path segments of its address. */
+/** The path of a section below `/ops`. */
 export const addressOf = ({ slug, within }: Section, { id }: Fields): string =>
   within === undefined ? slug : `${slug}/${id}`;
 
-/** The body of a read; 503 for anything but a success. */
+/** Reads a resource and returns the body. Throws 503 for any status but 200. */
 export const read = async (operator: Operator, path: string): Promise<Record<string, unknown>> => {
   const answer = await operator.api({ method: 'GET', path });
   if (answer.status !== 200) throw unavailable(`${path.split('?')[0]} answered ${answer.status}`);
@@ -139,7 +143,7 @@ interface ListMeta {
   total?: number | null;
 }
 
-/** How many rows a list has, and one of them: the first, or the last one that a page number reaches. */
+/** The number of rows in a list, and one of them: the first, or the last that a page number can reach. */
 export const countOf = async <Row>(
   operator: Operator,
   list: string,
@@ -152,12 +156,12 @@ export const countOf = async <Row>(
   const shown = isLast && count > 1 ? await pageOf(Math.min(count, LAST_SINGLE_PAGE)) : first;
   return { count, row: (shown.data as Row[])[0] };
 };
-/** For pages with one row each. */
+/** The highest page number with one row per page. */
 const LAST_SINGLE_PAGE = 10_000;
 
 /**
- * The row of this id in a list without a filter by it, or the one that follows: the page after the next id begins with it. `list`: newest
- * first, by id.
+ * Finds a row in a list that has no filter by id and is sorted by descending id. The cursor after the next higher id starts at this row.
+ * Returns the following row if the id is missing.
  */
 export const findInList = async <Row>(
   operator: Operator,
@@ -168,7 +172,7 @@ export const findInList = async <Row>(
   return (await read(operator, `${list}?per_page=1&cursor=${cursor}`)).data as Row[];
 };
 
-/** Undefined for what is no payment. */
+/** Undefined if the payment does not exist. */
 export const readPayment = async <Payment>(
   operator: Operator,
   id: string | undefined,
@@ -180,7 +184,7 @@ export const readPayment = async <Payment>(
 export const outcomeOf = (answer: ApiAnswer, done: Done, query?: string): ActionResult =>
   answer.status < 300 ? { done, ...(query === undefined ? {} : { query }) } : { refused: answer };
 
-/** The answer of the API for what does not exist. */
+/** The 404 response of the API for a missing item. */
 export const gone = (
   { t }: Operator,
   text: Message = message('error.not_found'),
@@ -189,18 +193,18 @@ export const gone = (
 });
 
 interface List {
-  /** The response of the API, with `meta`. */
+  /** The API response, with `meta`. */
   body: Record<string, unknown>;
-  /** The rows of the page: a list, or {@link tableOf}. */
+  /** The rows of the page, as list items or as a {@link tableOf}. */
   items: readonly Html[] | Html | undefined;
   none: MessageKey;
-  /** Names its pages for people who hear the page, where it has several lists. */
+  /** Names the pagination for screen readers on a page with several lists. */
   label?: MessageKey;
-  /** Leads to a page of it. */
+  /** Renders the control that leads to another page of the list. */
   turn(to: number, label: Message): Html;
 }
 
-/** The rows of one page, and the ways to the others. A page that is empty by now leads back. */
+/** The rows of one page, with controls for the other pages. A page that has become empty leads back. */
 export const listOf = ({ t }: Operator, { body, items, none, label = 'ops.pages', turn }: List): Html => {
   const { current_page: page, last_page: last } = (body.meta ?? {}) as ListMeta;
   const isPaged = page != null && last != null && (page > 1 || last > 1);
@@ -220,7 +224,7 @@ ${page < Math.min(last, LAST_PAGE_NUMBER) && turn(page + 1, message('ops.next'))
 const itemsOf = (items: readonly Html[]): Html | undefined =>
   items.length === 0 ? undefined : html`<ul class="items" role="list">${items}</ul>`;
 
-/** Pages by links. `pages`: the page numbers of all lists of the page, by their parameters. */
+/** Paginates by links. `pages` maps the parameter of each list on the page to its page number. */
 export const turnByLink =
   (
     operator: Operator,
@@ -233,15 +237,15 @@ export const turnByLink =
     return html`<a href="${pathOf(operator, slug, `&${query}`)}">${operator.t(label)}</a>`;
   };
 
-/** 1 for what is no page, and the last one that the API takes for a larger number. */
+/** The page number in a query. Invalid values become 1, and large ones the highest page that the API accepts. */
 export const pageIn = (query: Fields, name = 'page'): string =>
   /^[1-9]\d{0,6}$/.test(query[name] ?? '') ? String(Math.min(Number(query[name]), LAST_PAGE_NUMBER)) : '1';
 
-/** An id in a form or in the address; undefined for what is none, which the API would answer with 404. */
+/** An id from a form or an address. Undefined for an invalid id, for which the API would return 404. */
 export const idIn = (text: string | undefined): string | undefined =>
   /^[1-9]\d{0,14}$/.test(text ?? '') ? text : undefined;
 
-/** {@link idIn} for what a person types, such as `#12` and `۱۲`. */
+/** Like {@link idIn}, for typed ids such as `#12` and `۱۲`. */
 export const typedIdIn = (text: string | undefined): string | undefined =>
   idIn(
     latinDigits(text ?? '')
@@ -251,20 +255,23 @@ export const typedIdIn = (text: string | undefined): string | undefined =>
 
 const CURSOR = /^[A-Za-z0-9._~=-]{1,300}$/;
 
-/** The position in a list without page numbers; undefined for what is none. */
+/** The cursor in a list without page numbers. Undefined if it is missing or malformed. */
 export const cursorIn = ({ cursor = '' }: Fields): string | undefined =>
   CURSOR.test(cursor) ? cursor : undefined;
 
-/** A number is a count, in the digits of the language. The number of a record is a text of `formatRecord`, and an id to copy a text. */
+/**
+ * A label and its value. A number is a count, and is shown in the digits of the language. Pass record numbers as the text of
+ * `formatRecord`, and ids to copy as text.
+ */
 export type FactRow = readonly [label: MessageKey, value: Html | string | number | null | undefined];
 
 const PERSIAN_LETTER = /(?=\p{L})\p{Script=Arabic}/u;
 
-/** A card, an account, a phone: one that is broken into lines is misread. */
+/** Card, account and phone numbers, which must not wrap because a wrapped number is misread. */
 const SHORT_NUMBER = /^(?:[A-Z]{2})?[+*\d]{1,26}$/;
 
 /**
- * Digits have no direction of their own: between asterisks or slashes a browser shows them backwards on a Persian page. A text without a
+ * Isolates a value with its direction. Digits have none, so a Persian page would reverse them around asterisks or slashes. Text without a
  * Persian letter reads from left to right.
  */
 const directed = ({ locale }: Translator, value: FactRow[1]): FactRow[1] => {
@@ -274,7 +281,7 @@ const directed = ({ locale }: Translator, value: FactRow[1]): FactRow[1] => {
   return PERSIAN_LETTER.test(value) ? html`<bdi>${value}</bdi>` : html`<bdi dir="ltr">${value}</bdi>`;
 };
 
-/** Without the rows that have no value. */
+/** A description list. Rows without a value are omitted. */
 export const factsOf = (t: Translator, rows: readonly FactRow[]): Html => {
   const shown = rows.filter(([, value]) => value !== null && value !== undefined && value !== '');
   return html`<dl class="facts">
@@ -283,15 +290,15 @@ ${shown.map(([label, value]) => html`<dt>${t(message(label))}</dt><dd>${directed
 
 export interface Column<Row> {
   label: MessageKey;
-  /** A dash is shown for null, undefined and an empty text; nothing on a narrow page. */
+  /** Null, undefined and empty text are shown as a dash. A narrow page hides them. */
   value(row: Row): FactRow[1];
-  /** Numbers stand under each other. */
+  /** Numbers are aligned. */
   kind?: 'number';
 }
 
 /**
- * One line per row, whose first cell is its heading. On a narrow page a row is a block, and each cell has the label of its column before
- * it. The roles are written, because a browser drops those of a table that is not displayed as one. Undefined without rows.
+ * A table whose first cell in each row is the row heading. On a narrow page, rows are blocks and each cell shows its column label. The roles
+ * are explicit because browsers drop them if a table is not displayed as one. Returns undefined if there are no rows.
  */
 export const tableOf = <Row>(
   t: Translator,
@@ -324,7 +331,7 @@ ${body}</tbody></table>`;
 export const amountOf = (t: Translate, tooman: unknown): Html =>
   html`<strong class="whole">${t(message('ops.tooman', { amount: Number(tooman) }))}</strong>`;
 
-/** A code that is copied into another program. A click on it selects the whole code, and a script shows the button. */
+/** A code to copy into another program. A click selects the whole code, and the script reveals the copy button. */
 export const copyable = (t: Translate, code: string): Html =>
   html`<span class="row"><span class="${SHORT_NUMBER.test(code) ? 'code whole' : 'code'}" dir="ltr">${code}</span>
 ${copyButton(t, code)}</span>`;
@@ -345,14 +352,13 @@ export const usernameOf = ({ id, username }: NamedUser): string => username ?? `
 export const fullNameOf = ({ first_name: first, last_name: last }: NamedUser): string =>
   [first, last].filter(Boolean).join(' ');
 
-/** On one line, inside a text. */
+/** The username and the full name on one line, for use inside text. */
 export const userName = (user: unknown): string => {
   const named = (user ?? {}) as NamedUser;
   const name = fullNameOf(named);
   return `${isolate(usernameOf(named))}${name === '' ? '' : ` (${isolate(name)})`}`;
 };
 
-/** A form of the section with hidden fields and buttons. */
 export const actionForm = (
   operator: Operator,
   slug: string,

@@ -1,4 +1,4 @@
-/** In the order of the navigation. */
+/** The sections of `/ops`, in the order of the navigation. */
 import type { Section } from './section.ts';
 import { auditLog } from './sections/audit-log.ts';
 import { deadLetters } from './sections/dead-letters.ts';

@@ -1,9 +1,9 @@
-/** What a service says of its outbox and its queues. */
+/** The state of the outbox and the queues of a service. */
 import { type OperationsStatus, operationsStatusSchema } from '@fitness/shared/kernel/operations.ts';
 import type { Service } from '../../request/routes.ts';
 import type { Operator } from './section.ts';
 
-/** Undefined without an answer. */
+/** Undefined if the service does not answer. */
 export const readStatus = async (
   operator: Operator,
   service: Service,

@@ -1,4 +1,4 @@
-/** What waits for an operator: how much, since when, and whether it is late. */
+/** Items that wait for an operator: how many, since when, and whether they are late. */
 import { DAY_MS, HOUR_MS } from '@fitness/shared/kernel/clock.ts';
 import { message } from '@fitness/shared/kernel/error.ts';
 import { formatNumber } from '@fitness/shared/kernel/i18n/translate.ts';
@@ -15,7 +15,7 @@ import {
   type WaitingBySection,
 } from './section.ts';
 
-/** How long a case may wait: the limits of the alerts (`deploy/observability/alerts.yml`), which a test compares. */
+/** How long an item may wait. A test compares these limits with the alerts in `deploy/observability/alerts.yml`. */
 export const LATE_AFTER_MS = {
   withdrawal: 2 * DAY_MS,
   refund: DAY_MS,
@@ -23,7 +23,7 @@ export const LATE_AFTER_MS = {
   dead_letter: 0,
 } as const;
 
-/** A page is not delayed by a service that is slow: it is shown without its number. */
+/** A page does not wait longer than this for a slow service. It is shown without that count. */
 const TIMEOUT_MS = 2_000;
 
 export const isPast = ({ dependencies }: Operator, timestamp: string, afterMs: number): boolean =>
@@ -55,7 +55,7 @@ export const readWaiting = async (
 
 const numberOf = ({ locale }: Operator, count: number): string => formatNumber(locale, count);
 
-/** Beside the name of a section in the navigation. Nothing where nothing waits. */
+/** The badge beside a section in the navigation. False if nothing is waiting. */
 export const waitingBadge = (
   operator: Operator,
   waiting: WaitingBySection,
@@ -80,11 +80,11 @@ const limitOf = ({ t }: Operator, { lateAfterMs }: Waiting): string | null => {
     : t(message('ops.late.hours', { count: lateAfterMs / HOUR_MS }));
 };
 
-/** For the first page: each kind with its number, its oldest case and what late means for it. */
+/** The card of the first page: each kind with its count, its oldest item and its time limit. */
 export const waitingCard = (operator: Operator, waiting: WaitingBySection): Html => {
   const { t } = operator;
   const rows = [...waiting].flatMap(([section, kinds = []]) => kinds.map((kind) => ({ section, kind })));
-  const unknown = [...waiting]
+  const unreadable = [...waiting]
     .filter(([, kinds]) => kinds === undefined)
     .map(([{ title }]) => t(message(title)));
   const open = rows.filter(({ kind }) => kind.count > 0);
@@ -110,6 +110,6 @@ export const waitingCard = (operator: Operator, waiting: WaitingBySection): Html
     open,
   );
   return html`<section class="card"><h2>${t(message('ops.waiting'))}</h2>
-${unknown.length > 0 && html`<p class="problem">${t(message('ops.waiting.not_read', { names: unknown.join(', ') }))}</p>`}
-${table ?? (unknown.length === 0 && emptyList(t, 'ops.waiting.none'))}</section>`;
+${unreadable.length > 0 && html`<p class="problem">${t(message('ops.waiting.not_read', { names: unreadable.join(', ') }))}</p>`}
+${table ?? (unreadable.length === 0 && emptyList(t, 'ops.waiting.none'))}</section>`;
 };

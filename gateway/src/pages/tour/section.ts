@@ -1,4 +1,4 @@
-/** The tour on the start page of a demonstration: each step shows its requests, and a button makes them. */
+/** The tour on the start page of a demonstration. Each step shows its requests and has a button that sends them. */
 import { readFileSync } from 'node:fs';
 import { message } from '@fitness/shared/kernel/error.ts';
 import { type Locale, translator } from '@fitness/shared/kernel/i18n/translate.ts';
@@ -18,7 +18,7 @@ export const addTourScript = (app: FastifyInstance): void => {
   );
 };
 
-/** The request in the form of HTTP; the script puts values in the place of `{name}`. */
+/** The request in HTTP notation. The script replaces each `{name}` with its value. */
 const textOf = ({ method, body, isSignedIn }: TourRequest, url: string): string =>
   [
     `${method} ${url}`,
@@ -34,7 +34,7 @@ const exchange = (request: TourRequest, sandboxUrl: string): Html => {
 <pre dir="ltr" tabindex="0" class="answer" hidden></pre></li>`;
 };
 
-/** Why a step cannot run yet; the script shows it beside the button. */
+/** Why a step cannot run yet. The script shows the text beside the button. */
 const reasonOf = (locale: Locale, { name, after }: TourStep): Html => {
   const step = TOUR_STEPS.findIndex((each) => each.name === after) + 1;
   return html`<span class="quiet" id="tour-${name}-after" hidden>${translator(locale)(message('start.tour.after', { step }))}</span>`;

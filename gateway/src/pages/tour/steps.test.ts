@@ -4,10 +4,10 @@ import { TOUR_STEPS } from './steps.ts';
 
 const README = readFileSync(new URL('../../../../README.md', import.meta.url), 'utf8');
 
-/** `name() { … }` in one line or several → the commands. */
+/** A shell function, in one line or several. Captures its name and commands. */
 const FUNCTION = /^(\w+)\(\) \{(?: ([^\n]*) \}[^\n]*|\n(.*?)\n\})$/gms;
 
-/** The addresses that the blocks of the tour call, with functions as what they do and values as `*`. */
+/** The addresses that each block of the tour calls. Functions are expanded, and values are replaced with `*`. */
 const readmeTour = (): string[][] => {
   const [, tour = ''] = /<!-- tour -->(.*)<!-- \/tour -->/s.exec(README) ?? [];
   const functions = new Map(
@@ -24,30 +24,30 @@ const readmeTour = (): string[][] => {
   });
 };
 
-test('the steps make the requests of the tour in README.md, in the same order', () => {
+test('the tour sends the same requests as the tour in README.md, in the same order', () => {
   const steps = TOUR_STEPS.map(({ requests }) =>
     requests.map(({ path }) => path.replaceAll(/\{\w+\}/g, '*')),
   );
   expect(steps).toEqual(readmeTour());
 });
 
-test('a value that a request needs was kept before, by its step or by those that it comes after', () => {
-  const keptBy = (name: string | undefined): string[] => {
+test('every value in a request is saved earlier, by its step or by a step before it', () => {
+  const savedBy = (name: string | undefined): string[] => {
     const step = TOUR_STEPS.find((each) => each.name === name);
     if (step === undefined) return [];
     return [
-      ...keptBy(step.after),
+      ...savedBy(step.after),
       ...(step.isNewMember === true ? ['phone'] : []),
       ...step.requests.flatMap(({ keep = {} }) => Object.keys(keep)),
     ];
   };
   for (const step of TOUR_STEPS) {
-    const kept = new Set([...keptBy(step.after), ...(step.isNewMember === true ? ['phone'] : [])]);
+    const saved = new Set([...savedBy(step.after), ...(step.isNewMember === true ? ['phone'] : [])]);
     for (const { path, body, isSignedIn, keep = {} } of step.requests) {
       const text = `${path} ${JSON.stringify(body)} ${isSignedIn === true ? '{token}' : ''}`;
       for (const [, name = ''] of text.matchAll(/\{(\w+)\}/g))
-        expect([step.name, path, kept.has(name)]).toEqual([step.name, path, true]);
-      for (const name of Object.keys(keep)) kept.add(name);
+        expect([step.name, path, saved.has(name)]).toEqual([step.name, path, true]);
+      for (const name of Object.keys(keep)) saved.add(name);
     }
   }
 });

@@ -1,9 +1,9 @@
-/** The tour of README.md as requests of a browser. */
+/** The tour of README.md as requests that a browser sends. */
 import type { Message } from '@fitness/shared/kernel/error.ts';
 import { message } from '@fitness/shared/kernel/error.ts';
 import { DEMO_PASSWORD } from '@fitness/shared/kernel/known-values.ts';
 
-/** `{name}` in a path or a body is a value that an earlier request has kept. */
+/** `{name}` in a path or a body stands for a value that an earlier request has saved. */
 export interface TourRequest {
   method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   path: string;
@@ -11,13 +11,13 @@ export interface TourRequest {
   at?: 'sandbox';
   isSignedIn?: boolean;
   body?: Readonly<Record<string, unknown>>;
-  /** What the answer has. The first one is shown before; the others are answers to repetitions. */
+  /** Accepted statuses. The page shows the first one in advance, and the others occur when the request is repeated. */
   status: readonly number[];
-  /** Repeated each second until the answer has the status: a job has to make a round first. */
+  /** Whether to repeat the request every second until the status matches, because a job has to run first. */
   isAwaited?: boolean;
-  /** Names of values → their places in the answer, such as `data.0.code`. What is an address is kept from its last slash on. */
+  /** Values to save: names mapped to paths in the response, such as `data.0.code`. Only the last segment of a URL is saved. */
   keep?: Readonly<Record<string, string>>;
-  /** What the step proves: a place in the answer and its value, shown above the answer. The step fails with another value. */
+  /** The path and value in the response that the step proves, shown above the response. The step fails if the value differs. */
   proof?: { place: string; value: string | number | null };
 }
 
@@ -25,9 +25,9 @@ export interface TourStep {
   name: string;
   title: Message;
   lead: Message;
-  /** The step that has to be made before. */
+  /** The step that must be completed first. */
   after?: string;
-  /** Begins with a new `{phone}`. */
+  /** Whether the step starts with a new `{phone}`. */
   isNewMember?: boolean;
   requests: readonly TourRequest[];
 }
@@ -65,7 +65,7 @@ const MEMBER = {
   last_name: 'Ahmadi',
 };
 
-/** A new member deletes the account. */
+/** A new member registers and deletes the account. */
 const DELETION: readonly TourRequest[] = [
   {
     method: 'POST',

@@ -1,11 +1,11 @@
-// Makes the requests of a step when its button is pressed, one after the other, and shows the answers.
+// Sends the requests of a step one after the other when its button is pressed, and shows the responses.
 const tour = document.getElementById('tour');
 const steps = [...tour.querySelectorAll('[data-step]')];
 const done = new Set();
 const values = new Map();
 
 const fill = (text) => text.replaceAll(/\{(\w+)\}/g, (whole, name) => values.get(name) ?? whole);
-/** A number that was kept stays one. */
+/** Saved numbers stay numbers. */
 const fillJson = (text) =>
   fill(text.replaceAll(/"\{(\w+)\}"/g, (whole, name) => JSON.stringify(values.get(name)) ?? whole));
 const at = (answer, path) => path.split('.').reduce((value, name) => value?.[name], answer);
@@ -36,33 +36,33 @@ const clear = (item) => {
 };
 
 const JSON_TEXT = /("(?:[^"\\]|\\.)*")/;
-/** Each text in an element of its own: a Persian one would otherwise reorder the line. */
+/** Wraps each string in a separate element, because a Persian string would otherwise reorder the line. */
 const showJson = (element, json) => {
   const parts = JSON.stringify(json, null, 2).split(JSON_TEXT);
   const isolated = (text) => Object.assign(document.createElement('bdi'), { textContent: text });
   element.replaceChildren(...parts.map((part, i) => (i % 2 === 1 ? isolated(part) : part)));
 };
 
-/** Whether the answer has the value that the step proves. */
+/** Whether the response contains the value that the step proves. */
 const showProof = (element, { place, value }, json) => {
-  const found = at(json, place);
-  element.textContent = `${place}: ${JSON.stringify(found)}`;
+  const actual = at(json, place);
+  element.textContent = `${place}: ${JSON.stringify(actual)}`;
   element.hidden = false;
-  return found === value;
+  return actual === value;
 };
 
-/** Whether the answer has the status and the value that the page promises. Rejects without an answer. */
+/** Whether the response has the expected status and value. Rejects if there is no response. */
 const exchange = async (item) => {
-  const wanted = JSON.parse(item.dataset.request);
+  const expected = JSON.parse(item.dataset.request);
   const { request, badge, proof, answer } = clear(item);
   request.textContent = fill(templates.get(request));
-  let response = await send(wanted);
-  while (wanted.isAwaited && !wanted.status.includes(response.status)) {
+  let response = await send(expected);
+  while (expected.isAwaited && !expected.status.includes(response.status)) {
     await new Promise((resolve) => setTimeout(resolve, 1_000));
-    response = await send(wanted);
+    response = await send(expected);
   }
   const text = await response.text();
-  const isFine = wanted.status.includes(response.status);
+  const isFine = expected.status.includes(response.status);
   badge.textContent = response.status;
   badge.classList.add(isFine ? 'good' : 'bad');
   answer.hidden = text === '';
@@ -72,16 +72,17 @@ const exchange = async (item) => {
   }
   const json = JSON.parse(text);
   showJson(answer, json);
-  for (const [name, path] of Object.entries(wanted.keep ?? {})) values.set(name, lastSegment(at(json, path)));
-  const isProved = wanted.proof === undefined || showProof(proof, wanted.proof, json);
+  for (const [name, path] of Object.entries(expected.keep ?? {}))
+    values.set(name, lastSegment(at(json, path)));
+  const isProved = expected.proof === undefined || showProof(proof, expected.proof, json);
   return isFine && isProved;
 };
 
-/** What follows a step uses what the step has made. */
-const forget = (name) => {
+/** Resets a step and the steps after it, because they use its values. */
+const reset = (name) => {
   done.delete(name);
   steps.find(({ dataset }) => dataset.step === name).querySelector('[role=status]').textContent = '';
-  for (const { dataset } of steps) if (dataset.after === name) forget(dataset.step);
+  for (const { dataset } of steps) if (dataset.after === name) reset(dataset.step);
 };
 
 const showButtons = () => {
@@ -108,9 +109,9 @@ const run = async (step, button) => {
   const status = step.querySelector('[role=status]');
   status.textContent = '';
   step.querySelector('details').open = true;
-  // The steps of one member follow each other.
+  // A new member replaces the previous one, so all steps of that member are reset.
   const isNewMember = ({ dataset }) => dataset.newMember !== undefined;
-  for (const { dataset } of isNewMember(step) ? steps.filter(isNewMember) : [step]) forget(dataset.step);
+  for (const { dataset } of isNewMember(step) ? steps.filter(isNewMember) : [step]) reset(dataset.step);
   showButtons();
   button.disabled = true;
   if (isNewMember(step)) values.set('phone', newPhone());

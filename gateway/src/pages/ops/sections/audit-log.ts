@@ -1,4 +1,4 @@
-/** What operators did, over all services. */
+/** The audit log of all services. */
 
 import { AUDIT_ACTIONS, AUDIT_SUBJECTS } from '@fitness/shared/audit/actions.ts';
 import { formatTimestamp, parseTimestamp } from '@fitness/shared/kernel/clock.ts';
@@ -26,7 +26,7 @@ import {
 const SLUG = 'audit-log';
 export const AUDIT_CSV_PATH = `${OPS_PATH}/${SLUG}.csv`;
 
-/** A day or an instant as the API takes it, in UTC; undefined for what is none. */
+/** A day or an instant in the format of the API, in UTC. Undefined if it is invalid. */
 const instantIn = (text = ''): string | undefined => {
   const [, day, time = '00:00:00'] = /^(\d{4}-\d\d-\d\d)(?: (\d\d:\d\d:\d\d))?$/.exec(text) ?? [];
   if (day === undefined) return undefined;
@@ -34,7 +34,7 @@ const instantIn = (text = ''): string | undefined => {
   return !Number.isNaN(date.getTime()) && formatTimestamp(date) === `${day} ${time}` ? text : undefined;
 };
 
-/** Ids, times and names of actions only: they are in the address. What is none of them filters nothing. */
+/** The valid filters of an address. Only ids, times and names of actions are allowed in it, and invalid values are ignored. */
 export const auditFiltersIn = (query: Fields): Record<string, string> => {
   const filters = {
     action: AUDIT_ACTIONS.find((name) => name === query.action),
@@ -56,7 +56,7 @@ const find = (operator: Operator): Promise<Record<string, unknown>> => {
   return read(operator, `/audit-log?${query}`);
 };
 
-/** What the fields of the form show: what was sent, or what the address filters by in the words of the reader. */
+/** The values of the form: the submitted ones, or the localized filters of the address. */
 const shownFilters = ({ query, sent, locale }: Operator, { users }: AuditNames): Fields => {
   if (sent !== undefined) return sent;
   const filters = auditFiltersIn(query);
@@ -96,7 +96,7 @@ const TEXTS: readonly Field[] = [
   { name: 'to', label: message('ops.audit.to'), autocomplete: 'off' },
 ];
 
-/** A form that is posted, because people may be typed: the address that it leads to has their ids. */
+/** A form that posts, because a username must not be in an address. It leads to an address with ids. */
 const filterForm = (operator: Operator, names: AuditNames): Html => {
   const { t, locale, query, problem } = operator;
   const shown = shownFilters(operator, names);
@@ -112,7 +112,7 @@ ${inputsOf(operator, texts)}</div>`;
 ${problem === undefined && html`<p><a href="${AUDIT_CSV_PATH}?${download}" download>${t(message('ops.audit.csv'))}</a></p>`}</section>`;
 };
 
-/** A filter as the address has it, or why it is none. */
+/** A filter value for the address, or why the input is invalid. */
 type Filter = { value: string | undefined } | { refused: Message };
 
 const isText = (text: string | undefined): text is string => text !== undefined && text.trim() !== '';
@@ -124,7 +124,7 @@ const personFilter = async (operator: Operator, text: string | undefined): Promi
   return id === 'unfinished' ? { refused: message('ops.audit.many_members') } : { value: String(id) };
 };
 
-/** The name of a member, or the id of anything. */
+/** Accepts the username of a member, or the id of any subject. */
 const subjectFilter = async (
   operator: Operator,
   { subject, subject_type: type }: Fields,
@@ -143,7 +143,7 @@ const dayFilter = ({ locale }: Operator, text: string | undefined, edge: 'start'
 
 const isNamed = (subject: string | undefined): boolean => isText(subject) && typedIdIn(subject) === undefined;
 
-/** Leads to the address of the filters, or shows at its field what is none. */
+/** Redirects to the address with the filters, or shows each invalid filter at its field. */
 const filter: Action = async (operator, fields) => {
   const filters = {
     actor: await personFilter(operator, fields.actor),
@@ -177,7 +177,7 @@ export const auditLog: Section = {
   showsProblems: true,
   show: async (operator) => {
     const { t, query, problem } = operator;
-    // A filter that was refused shows nothing: what is there without it is not what was asked for.
+    // An invalid filter shows no entries, because the unfiltered list is not what the operator requested.
     const body = problem === undefined ? await find(operator) : { data: [] };
     const entries = body.data as Entry[];
     const { actor_id: actor, subject_id: subject } = auditFiltersIn(query);

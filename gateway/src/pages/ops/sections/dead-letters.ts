@@ -1,4 +1,4 @@
-/** The events that services could not handle. */
+/** Events that a service could not handle. */
 import { message, unavailable } from '@fitness/shared/kernel/error.ts';
 import { formatNumber } from '@fitness/shared/kernel/i18n/translate.ts';
 import { DEAD_LETTERS_PER_PAGE, deadLettersSchema } from '@fitness/shared/kernel/operations.ts';
@@ -27,7 +27,7 @@ const EVENT_ID = /^[\w.:-]{1,100}$/;
 
 type Letter = z.output<typeof deadLettersSchema>['data'][number];
 
-/** The queues are read only where something is in them: reading takes the messages out for a moment. */
+/** The number of dead letters. Queues are read only if they are not empty, because reading briefly removes their messages. */
 const count = async (operator: Operator, service: Service): Promise<number | undefined> =>
   (await operator.status(service))?.queues?.dead_letters;
 
@@ -42,7 +42,7 @@ const subjectOf = (operator: Operator, letter: Letter, names: Names): Html | str
   return account === null ? letter.subject : memberLink(operator, names.get(account), account);
 };
 
-/** A message that is no event may say anything. */
+/** The time of the first failure. A message that is not an event may contain any text, which is shown unchanged. */
 const failureOf = ({ locale }: Operator, { first_failed_at: at }: Letter): Html | string | null => {
   const instant = new Date(at ?? Number.NaN);
   return Number.isNaN(instant.getTime()) ? at : timeOf(locale, instant);
@@ -68,13 +68,13 @@ ${
 }</li>\n`;
 };
 
-/** The page of each service in the address. */
+/** The page numbers in the address, by service. */
 const pagesIn = ({ query }: Operator): Record<string, string> =>
   Object.fromEntries(
     SERVICES.flatMap((service) => (query[service] === undefined ? [] : [[service, pageIn(query, service)]])),
   );
 
-const ofService = async (operator: Operator, service: Service): Promise<Html | undefined> => {
+const serviceCard = async (operator: Operator, service: Service): Promise<Html | undefined> => {
   const { t, locale } = operator;
   const name = html`<bdi dir="ltr">${service}</bdi>`;
   const waiting = await count(operator, service);
@@ -102,7 +102,7 @@ export const deadLetters: Section = {
   title: 'ops.dead_letters',
   permissions: [['operations.manage']],
   show: async (operator) => {
-    const shown = await Promise.all(SERVICES.map((service) => ofService(operator, service)));
+    const shown = await Promise.all(SERVICES.map((service) => serviceCard(operator, service)));
     const some = shown.filter((part) => part !== undefined);
     return some.length === 0 ? emptyList(operator.t, 'ops.dead_letters.none') : html`${some}`;
   },

@@ -1,4 +1,4 @@
-/** Deposits for which the bank took something else than requested, and store purchases that cannot be granted. */
+/** Deposits for which the bank charged an unexpected amount, and store purchases that cannot be granted. */
 import { type Message, message } from '@fitness/shared/kernel/error.ts';
 import { type Html, html, withUnbrokenAmounts } from '@fitness/shared/pages/html.ts';
 import type { Fields } from '../../form-pages.ts';
@@ -47,7 +47,7 @@ interface Deposit {
     meta: { resolution?: { outcome: 'credited' | 'returned' } } | null;
     created_at: string;
   };
-  /** An open dispute, as the bank gateway reports it. */
+  /** Set for an open dispute, as reported by the bank gateway. */
   track_id?: string;
   reported?: { charged_rial: number | null; ref_number: string | null; card_number: string | null };
 }
@@ -56,7 +56,7 @@ const RIAL_PER_TOOMAN = 10;
 
 const tooman = (rial: number): number => rial / RIAL_PER_TOOMAN;
 
-/** Between what is credited and what the bank has charged, in words. */
+/** The difference between the credited and the charged amount, in words. */
 const differenceIn = ({ t }: Operator, { payment, reported }: Deposit): Html | null => {
   const amount = reported?.charged_rial == null ? 0 : payment.amount - tooman(reported.charged_rial);
   if (amount === 0) return null;
@@ -137,7 +137,7 @@ const readBoth = async (operator: Operator): Promise<{ deposits: Body; refunds: 
   return { deposits, refunds };
 };
 
-/** A resolved one too: the page says so, and nobody returns the money again. */
+/** Finds open and resolved disputes. The page reports a resolved one, so nobody returns the money twice. */
 const findDeposit = async (operator: Operator, { payment_id: id }: Fields): Promise<Deposit | undefined> => {
   const [open] = await findInList<Deposit>(operator, DEPOSITS, id);
   if (open !== undefined && String(open.payment.id) === id) return open;
@@ -253,7 +253,7 @@ ${listOf(operator, { body, items, none: 'ops.none', label, turn })}</section>\n`
   },
   waiting: async (operator) => {
     const [deposits, refunds] = await Promise.all([
-      // Both are listed newest first.
+      // Both lists have the newest item first, so the oldest is the last row.
       countOf<Deposit>(operator, DEPOSITS, { isLast: true }),
       countOf<Refund>(operator, REFUNDS, { isLast: true }),
     ]);
@@ -280,7 +280,7 @@ ${listOf(operator, { body, items, none: 'ops.none', label, turn })}</section>\n`
   },
   notice: async (operator, done) => {
     if (done === 'credited' || done === 'returned') return resolvedDeposit(operator, done);
-    // A closed refund cannot be read: its number alone is said, and only while it is not open.
+    // A closed refund cannot be read. The notice has only its number, and appears only if the refund is not open.
     const id = idIn(operator.query.refund);
     const isRefund = done === 'refunded' || done === 'granted';
     if (!isRefund || id === undefined || (await findRefund(operator, { refund_id: id }))) return undefined;

@@ -1,6 +1,6 @@
 /**
- * Licenses of gyms and trainers that nobody has reviewed, and those whose name has changed since. The document is shown
- * beside the buttons, which lead to the second step of the decision.
+ * Licenses of gyms and trainers that are not reviewed, or whose name has changed since the review. The document is shown beside the buttons,
+ * which lead to the second step of the decision.
  */
 
 import { can } from '@fitness/shared/kernel/caller.ts';
@@ -33,18 +33,18 @@ import {
 const SLUG = 'licenses';
 const IMAGE = /\.(?:jpe?g|png|webp|gif)$/i;
 
-/** Where licenses are, and the names of their fields. */
+/** The addresses and field names of one kind of license. */
 interface Kind {
   name: 'gym' | 'trainer';
-  /** The parameter of the address with the page of its list. */
+  /** The query parameter for the page number of the list. */
   pages: 'gyms' | 'trainers';
   list: string;
-  /** The parameter of the list that names one of its rows. */
+  /** The filter of the list for a single row. */
   one: string;
   path: (id: string) => string;
   wrapper: string;
   prefix: string;
-  /** All of them, to see and to review it. */
+  /** The permissions to see and to review a license, all of which are required. */
   permissions: readonly Permission[];
   titleOf: (owner: Owner) => string;
 }
@@ -84,7 +84,7 @@ interface NameChange {
   reviewed_name: string | null;
 }
 
-/** The name that the license of this owner was reviewed for, if it has changed since. */
+/** The name that was reviewed with the license, if it has changed since. */
 const reviewedName = (
   { t }: Operator,
   list: { meta?: { name_changes?: NameChange[] } },
@@ -94,7 +94,7 @@ const reviewedName = (
   return change && (change.reviewed_name ?? t(message('ops.license.no_name')));
 };
 
-/** `/api/v1/media/<id>/<filename>`; undefined without a document. */
+/** The id in `/api/v1/media/<id>/<filename>`. Undefined if there is no document. */
 const mediaIdOf = ({ prefix }: Kind, owner: Owner): string | undefined =>
   /\/media\/(\d+)\//.exec(String(owner[`${prefix}_link`]))?.[1];
 
@@ -107,14 +107,14 @@ ${IMAGE.test(filename) && html`<img class="document" src="${address}" alt="${t(m
 </div>`;
 };
 
-/** Who holds the license: the trainer, or the owner of the gym. */
+/** The holder of the license: the trainer, or the owner of the gym. */
 const holderOf = async (operator: Operator, { name }: Kind, owner: Owner): Promise<Html | null> => {
   if (name === 'trainer') return memberLink(operator, owner);
   const { user_id: id } = owner as { user_id?: number | null };
   return id == null ? null : memberLink(operator, (await readNames(operator, [id])).get(id), id);
 };
 
-/** What is reviewed, as it is now. */
+/** The current state of a license under review. */
 interface License {
   kind: Kind;
   owner: Owner;
@@ -124,7 +124,7 @@ interface License {
   reviewed: string | undefined;
 }
 
-/** Undefined where nothing is to be reviewed. */
+/** Undefined if there is nothing to review. */
 const readLicense = async (operator: Operator, kind: Kind, id: string): Promise<License | undefined> => {
   const { status, body } = await operator.api({ method: 'GET', path: kind.path(id) });
   if (status !== 200) return undefined;
@@ -172,7 +172,7 @@ ${actionForm(operator, SLUG, {
 </div></div></section>`;
 };
 
-/** Those that the operator may review. */
+/** The kinds that the operator may review. */
 const kindsFor = ({ caller }: Operator): Kind[] =>
   KINDS.filter(({ permissions }) => permissions.every((permission) => can(caller, permission)));
 
@@ -211,7 +211,7 @@ const doneText = (operator: Operator, { kind, owner }: License, isApproval: bool
     name: title(operator, kind, owner),
   });
 
-/** The document beside the buttons is another one by now, or the decision has been made. */
+/** Set if the document has been replaced since it was shown, or if the same decision has already been made. */
 const settledAs = (
   operator: Operator,
   license: License,

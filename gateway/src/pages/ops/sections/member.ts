@@ -1,4 +1,4 @@
-/** One account, with everything that the operator may see of it. Each part needs its own permission of the API. */
+/** The page of one account, with every part that the operator may see. Each part requires an API permission. */
 import { BLOCKERS } from '@fitness/contracts/blockers.ts';
 import { can } from '@fitness/shared/kernel/caller.ts';
 import { isAppError, type Message, message, unavailable } from '@fitness/shared/kernel/error.ts';
@@ -58,7 +58,7 @@ interface Member {
   current_subscription: { type: string; starts_at: string; expires_at: string } | null;
 }
 
-/** Undefined for an account that does not exist, or no longer. */
+/** Undefined if the account does not exist, or no longer does. */
 const findMember = async (operator: Operator, id: string): Promise<Member | undefined> => {
   const { status, body } = await operator.api({ method: 'GET', path: `/users/${id}` });
   if (status === 404) return undefined;
@@ -66,7 +66,7 @@ const findMember = async (operator: Operator, id: string): Promise<Member | unde
   return body.user as Member;
 };
 
-/** A part whose service does not answer says so, and hides nothing of the others. */
+/** One part of the page. If its service does not answer, only this part reports the failure. */
 const card = async (
   { t }: Operator,
   title: MessageKey,
@@ -100,7 +100,7 @@ const licenseOf = (operator: Operator, member: Member): Html | null => {
 const listed = (locale: Locale, texts: readonly string[]): string =>
   new Intl.ListFormat(locale, { type: 'conjunction' }).format(texts);
 
-/** How the account presents itself; it authorizes nothing. */
+/** How the account describes itself. The kinds grant no permissions. */
 const kindsOf = ({ t, locale }: Operator, { is_trainer: trains, is_gym_owner: owns }: Member): string =>
   listed(locale, [
     ...(trains ? [t(message('ops.member.trainer'))] : []),
@@ -167,8 +167,8 @@ const PAYMENT_TYPES = [
 ] as const;
 
 const paymentType = ({ t }: Operator, { type }: Payment): string => {
-  const known = PAYMENT_TYPES.find((name) => name === type);
-  return known === undefined ? type : t(message(`ops.payment.${known}`));
+  const key = PAYMENT_TYPES.find((name) => name === type);
+  return key === undefined ? type : t(message(`ops.payment.${key}`));
 };
 
 const paymentState = ({ t }: Operator, payment: Payment): Html => {
@@ -188,7 +188,7 @@ const paymentColumns = (operator: Operator): readonly Column<Payment>[] => [
   { label: 'ops.created', value: ({ created_at: at }) => time(operator, at) },
 ];
 
-/** The lists of the page that have pages of their own, by the parameters of the address. */
+/** Query parameters of the paged lists. */
 const LISTS = ['payments', 'gyms', 'services', 'sessions'] as const;
 const PER_PAGE = '10';
 
@@ -284,7 +284,7 @@ interface Session {
   device: { platform: string; locale: string } | null;
 }
 
-/** The rule of the API: only operators who manage roles end the sessions of other operators. */
+/** Mirrors the rule of the API: only operators who manage roles may end the sessions of other operators. */
 const mayEndSessions = ({ caller }: Operator, member: Member): boolean =>
   can(caller, 'users.update_any') &&
   member.id !== caller.userId &&
@@ -321,12 +321,12 @@ interface Blocker extends Record<string, unknown> {
   message: string;
 }
 
-/** About the member, unlike the text of the API, which speaks to them. */
+/** Describes a blocker to an operator. The text of the API addresses the member. */
 const blockerText = ({ t }: Operator, blocker: Blocker): string => {
-  const known = BLOCKERS.find(({ code }) => code === blocker.code);
-  if (known === undefined) return blocker.message;
+  const match = BLOCKERS.find(({ code }) => code === blocker.code);
+  if (match === undefined) return blocker.message;
   const { code: _code, message: _message, ...extras } = blocker;
-  return t(message(`ops.blocker.${known.code}`, extras as Record<string, string | number>));
+  return t(message(`ops.blocker.${match.code}`, extras as Record<string, string | number>));
 };
 
 const deletionOf = async (operator: Operator, member: Member): Promise<Html> => {
@@ -350,11 +350,11 @@ ${
 const deleteLabel = ({ username }: Member): Message =>
   message('ops.member.delete', { username: isolate(username) });
 
-/** What blocks nothing, and matters before the account is erased. `count`: undefined for what the operator may not see. */
+/** Something to consider before the account is erased, although it blocks nothing. `count` is undefined if the operator may not see it. */
 interface Warning {
   key: 'disputes' | 'refunds' | 'services';
   count: number | undefined;
-  /** The section that decides it. */
+  /** The section where the items are decided. */
   slug?: string;
 }
 
@@ -393,7 +393,7 @@ const warningList = (operator: Operator, warnings: readonly Warning[]): Html | f
   );
 };
 
-/** The blockers of the account, undefined for one that the operator may not delete. */
+/** The blockers of the account. Undefined if the operator may not delete it. */
 const readBlockers = async (operator: Operator, id: number): Promise<Blocker[] | undefined> => {
   const { status, body } = await operator.api({ method: 'GET', path: `/users/${id}/deletion-blockers` });
   if (status === 403) return undefined;
@@ -422,7 +422,7 @@ const historyOf = async (operator: Operator, id: string): Promise<Html> => {
 ${linkTo(`&actor_id=${id}`, 'ops.member.history.own')}</p>`;
 };
 
-/** The parts that the account had before its erasure, too, and those of a live one. */
+/** The parts of the page. For an erased account, only its payments and its history. */
 const cardsOf = (operator: Operator, id: string, member: Member | undefined): Promise<Html | false>[] => {
   const may = (...permissions: Permission[]): boolean =>
     permissions.every((permission) => can(operator.caller, permission));
@@ -557,7 +557,7 @@ const sessionEndOfId = (id: string): Record<string, Action> =>
     },
   });
 
-/** The id is that of the address. */
+/** Creates an action for the member in the address. */
 const onMember =
   (actionsOf: (id: string) => Record<string, Action>, name: string): Action =>
   async (operator, fields) => {

@@ -1,4 +1,4 @@
-/** What waits for operators, and the services with what they depend on, their outboxes and their queues. */
+/** Items that wait for operators, and the services with their dependencies, outboxes and queues. */
 import { message } from '@fitness/shared/kernel/error.ts';
 import { formatNumber } from '@fitness/shared/kernel/i18n/translate.ts';
 import type { OperationsStatus } from '@fitness/shared/kernel/operations.ts';
@@ -12,7 +12,7 @@ import { waitingCard } from '../waiting.ts';
 interface Row {
   service: Service;
   health: ServiceHealth;
-  /** Undefined without an answer. */
+  /** Undefined if the service does not answer. */
   status: OperationsStatus | undefined;
 }
 

@@ -1,4 +1,4 @@
-/** Roles, and the permissions that they give. A change is shown before it is made. */
+/** Roles and their permissions. A change is shown before it is made. */
 import { type Message, message } from '@fitness/shared/kernel/error.ts';
 import type { MessageKey } from '@fitness/shared/kernel/i18n/catalogue.ts';
 import type { Translate } from '@fitness/shared/kernel/i18n/translate.ts';
@@ -18,7 +18,7 @@ export interface Role {
   permissions: string[];
 }
 
-/** All of them: a form with a part of them would take the others away. */
+/** Reads all roles, because a form with only some of them would remove the others from a user. */
 export const readRoles = async (operator: Operator): Promise<Role[]> => {
   const roles: Role[] = [];
   for (let page = 1, last = 1; page <= last; page += 1) {
@@ -33,15 +33,15 @@ const SEEDED = { member: 'Member', operator: 'Operator', administrator: 'Adminis
 type Seeded = keyof typeof SEEDED;
 const isSeeded = (name: string): name is Seeded => Object.hasOwn(SEEDED, name);
 
-/** In the language of the page, unless an operator has chosen another title. */
+/** The title in the language of the page, unless an operator has chosen another one. */
 export const roleTitle = (t: Translate, { name, title }: Pick<Role, 'name' | 'title'>): string =>
   isSeeded(name) && SEEDED[name] === title ? t(message(`ops.role.name.${name}`)) : title;
 
-/** What it permits, and its code on a line below it. */
+/** The description of a permission, with its code on a second line. */
 export const permissionText = (t: Translate, name: string): Html =>
   html`<span>${isPermission(name) && html`${t(message(`ops.permission.${name}`))}<br>`}<span class="code quiet" dir="ltr">${name}</span></span>`;
 
-/** Prefixes of permissions that belong together. */
+/** Groups of permissions, by prefix. */
 const GROUPS: readonly (readonly [title: MessageKey, prefixes: readonly string[]])[] = [
   ['ops.permissions.accounts', ['users', 'roles']],
   ['ops.member.gyms', ['gyms']],
@@ -60,7 +60,7 @@ const stateOf = ({ permissions }: Role): string => [...permissions].sort().join(
 
 const PROBLEM = 'permissions-problem';
 
-/** What the API has refused, as text of the permissions: they are all that is sent. */
+/** API errors, shown at the permissions because the form has no other field. */
 const problemsOf = ({ problem }: Operator): Html | false => {
   if (problem === undefined) return false;
   const texts = [problem.text, ...Object.values(problem.fields).flat()].filter((text) => text !== undefined);
@@ -92,7 +92,7 @@ const addedTo = (role: Role, chosen: readonly string[]): string[] =>
 const removedFrom = (role: Role, chosen: readonly string[]): string[] =>
   role.permissions.filter((name) => !chosen.includes(name));
 
-/** Names what changes. */
+/** The label of the button, which counts the changes. */
 const buttonOf = (role: Role, chosen: readonly string[]): Message => {
   const [added, removed] = [addedTo(role, chosen).length, removedFrom(role, chosen).length];
   if (removed === 0) return message('ops.role.confirm.add', { count: added });

@@ -1,4 +1,4 @@
-/** Accounts: their roles, and the removal of a lost second factor. */
+/** Search for accounts, their roles, and the removal of a lost second factor. */
 import { can } from '@fitness/shared/kernel/caller.ts';
 import { type Message, message } from '@fitness/shared/kernel/error.ts';
 import type { MessageKey } from '@fitness/shared/kernel/i18n/catalogue.ts';
@@ -39,7 +39,7 @@ interface User {
   deletion_scheduled_at?: string | null;
 }
 
-/** Whose second factor only who manages roles removes. */
+/** Whether the user is an operator, whose second factor only managers of roles may remove. */
 export const isStaff = ({ roles = [] }: Pick<User, 'roles'>): boolean =>
   roles.some(({ permissions }) =>
     permissions.some((name) => (OPERATOR_PERMISSIONS as Set<string>).has(name)),
@@ -62,12 +62,12 @@ const columnsOf = (operator: Operator): readonly Column<User>[] => [
 
 interface ResultsMeta {
   total?: number | null;
-  /** Null: the API has not counted the search, and it goes on by cursor. */
+  /** Null if the API has not counted the results, which then have only a cursor. */
   last_page?: number | null;
   next_cursor?: string | null;
 }
 
-/** Its pages are turned by forms: what was searched must not be in an address. */
+/** The search results. They are paged by forms, because the search text must not be in an address. */
 const resultsOf = (operator: Operator, body: Record<string, unknown>, search: string): Html => {
   const { t } = operator;
   const turnTo = (name: 'page' | 'cursor', to: number | string, label: Message): Html => {
@@ -86,7 +86,7 @@ ${turnTo('cursor', next, message('ops.next'))}</section>`;
 ${listOf(operator, { body, items, none: 'ops.none', turn })}</section>`;
 };
 
-/** What is searched may be an e-mail or a phone number, which must not be in an address. */
+/** A form that posts, because an email or a phone number must not be in an address. */
 const searchForm = (
   operator: Operator,
   { value, rank }: { value?: string; rank?: 'secondary' } = {},
@@ -101,10 +101,10 @@ const searchForm = (
 
 const roleForm = async (operator: Operator, user: User): Promise<Html> => {
   const { t } = operator;
-  const held = new Set((user.roles ?? []).map(({ id }) => id));
+  const current = new Set((user.roles ?? []).map(({ id }) => id));
   const boxes = (await readRoles(operator)).map(
     (role) =>
-      html`<label class="row"><input type="checkbox" name="role_${role.id}" value="on"${held.has(role.id) && html` checked`}>${roleTitle(t, role)}</label>\n`,
+      html`<label class="row"><input type="checkbox" name="role_${role.id}" value="on"${current.has(role.id) && html` checked`}>${roleTitle(t, role)}</label>\n`,
   );
   const content = html`<input type="hidden" name="user_id" value="${user.id}">
 <fieldset class="stack"><legend>${t(message('ops.roles'))}</legend>
@@ -114,7 +114,7 @@ ${boxes}</fieldset>`;
   ]);
 };
 
-/** `hasRoles`: false where a form shows them. */
+/** The facts about a user. `hasRoles` is false if a form shows the roles. */
 const identityOf = (operator: Operator, user: User, hasRoles = true): Html =>
   factsOf(operator.t, [
     ['ops.id', String(user.id)],
@@ -170,17 +170,17 @@ const permissionsIn = (roles: readonly Role[]): Set<string> =>
 const without = (one: readonly Role[], other: readonly Role[]): Role[] =>
   one.filter((role) => other.every(({ id }) => id !== role.id));
 
-/** The roles that are added and taken away, and the permissions that the account gains. */
-const roleChange = ({ t }: Operator, held: readonly Role[], chosen: readonly Role[]): Html => {
+/** The added and removed roles, and the permissions that the account gains. */
+const roleChange = ({ t }: Operator, current: readonly Role[], chosen: readonly Role[]): Html => {
   const list = (kind: 'can' | 'cannot', title: MessageKey, names: readonly Html[]): Html | false =>
     names.length > 0 &&
     html`<h3>${t(message(title))}</h3>
 <ul class="${kind}">${names.map((name) => html`<li>${name}</li>\n`)}</ul>`;
   const titles = (roles: readonly Role[]): Html[] => roles.map((role) => html`${roleTitle(t, role)}`);
-  const before = permissionsIn(held);
+  const before = permissionsIn(current);
   const gained = [...permissionsIn(chosen)].filter((name) => !before.has(name));
-  return html`${list('can', 'ops.role.added', titles(without(chosen, held)))}
-${list('cannot', 'ops.role.removed', titles(without(held, chosen)))}
+  return html`${list('can', 'ops.role.added', titles(without(chosen, current)))}
+${list('cannot', 'ops.role.removed', titles(without(current, chosen)))}
 ${list(
   'can',
   'ops.roles.gained',
@@ -188,11 +188,11 @@ ${list(
 )}`;
 };
 
-/** Names the roles that change. */
-const roleButton = (operator: Operator, held: readonly Role[], chosen: readonly Role[]): Message => {
+/** The label of the button, which names the roles that change. */
+const roleButton = (operator: Operator, current: readonly Role[], chosen: readonly Role[]): Message => {
   const [names, roles] = [
-    titlesOf(operator, without(chosen, held)),
-    titlesOf(operator, without(held, chosen)),
+    titlesOf(operator, without(chosen, current)),
+    titlesOf(operator, without(current, chosen)),
   ];
   if (roles === '') return message('ops.roles.add', { names });
   return names === ''
@@ -204,13 +204,13 @@ const saveRoles = decisionOf<User>('save_roles', {
   slug: SLUG,
   find: findUser,
   confirmation: async (operator, user, fields) => {
-    const held = user.roles ?? [];
+    const current = user.roles ?? [];
     const ids = roleIdsIn(fields);
     const all = await readRoles(operator);
     const chosen = all.filter(({ id }) => ids.includes(id));
-    const heldIds = held.map(({ id }) => id).sort();
+    const currentIds = current.map(({ id }) => id).sort();
     const isSame =
-      heldIds.join() ===
+      currentIds.join() ===
       chosen
         .map(({ id }) => id)
         .sort()
@@ -218,10 +218,16 @@ const saveRoles = decisionOf<User>('save_roles', {
     return {
       title: message('ops.roles.title', { name: userName(user) }),
       lead: message(isSame ? 'ops.role.same' : 'ops.roles.lead'),
-      facts: html`${identityOf(operator, user)}${roleChange(operator, held, chosen)}`,
+      facts: html`${identityOf(operator, user)}${roleChange(operator, current, chosen)}`,
       repeated: ['user_id', ...roleFieldsIn(fields)],
-      state: [user.id, user.username, heldIds.join(), ids.join(), [...permissionsIn(chosen)].sort().join()],
-      button: isSame ? undefined : { label: roleButton(operator, held, chosen), isDestructive: true },
+      state: [
+        user.id,
+        user.username,
+        currentIds.join(),
+        ids.join(),
+        [...permissionsIn(chosen)].sort().join(),
+      ],
+      button: isSame ? undefined : { label: roleButton(operator, current, chosen), isDestructive: true },
       back: { query: `&id=${user.id}`, label: message('ops.back_to', { name: userName(user) }) },
     };
   },
@@ -232,7 +238,7 @@ const saveRoles = decisionOf<User>('save_roles', {
   },
 });
 
-/** Afterwards the password alone is enough for a log-in to this account. */
+/** Afterwards, the password alone is enough to sign in to this account. */
 const removeSecondFactor = decisionOf<User>('remove_second_factor', {
   slug: SLUG,
   find: findUser,

@@ -1,4 +1,4 @@
-/** Withdrawals that nobody has paid or rejected. */
+/** Withdrawals that are neither paid nor rejected. */
 import { message } from '@fitness/shared/kernel/error.ts';
 import { formatRecord, LOCALES, translate } from '@fitness/shared/kernel/i18n/translate.ts';
 import { type Html, html } from '@fitness/shared/pages/html.ts';
@@ -27,7 +27,7 @@ import {
 import { isPast, LATE_AFTER_MS } from '../waiting.ts';
 
 const SLUG = 'withdrawals';
-/** The oldest first: people wait for their money. */
+/** Oldest first, because members wait for their money. */
 const LIST = '/payments?type=withdrawal&is_done=false&rejected=false&order=ASC';
 
 interface Withdrawal {
@@ -49,7 +49,7 @@ const accountOf = ({ t }: Operator, { meta }: Withdrawal): Html | null =>
 
 const DEFAULT_DESCRIPTIONS = ['payments.withdrawal_description', 'payments.deposit_description'] as const;
 
-/** Where the member gave none, the wallet has stored its own in the language of that request. */
+/** Translates a default description, which the wallet stores in the language of the request. */
 export const descriptionOf = (
   { t }: Operator,
   { description }: { description: string | null },
@@ -86,7 +86,7 @@ const columnsOf = (operator: Operator): readonly Column<Withdrawal>[] => {
   ];
 };
 
-/** The balance of the user is without the amount already: a rejection returns it. */
+/** The facts about one withdrawal. The balance already excludes the amount, which a rejection returns. */
 const factsOfOne = (operator: Operator, withdrawal: Withdrawal, decision: 'pay' | 'reject'): Html => {
   const { t } = operator;
   const { user, amount, user_balance: balance, created_at: createdAt } = withdrawal;
@@ -104,7 +104,7 @@ const factsOfOne = (operator: Operator, withdrawal: Withdrawal, decision: 'pay' 
   ]);
 };
 
-/** Settled ones too: the page says so, and nobody transfers the money again. */
+/** Finds open and settled withdrawals. The page reports a settled one, so nobody transfers the money twice. */
 const find = async (operator: Operator, { payment_id: id }: Fields): Promise<Withdrawal | undefined> => {
   const payment = await readPayment<Withdrawal>(operator, id);
   return payment?.type === 'withdrawal' ? payment : undefined;
