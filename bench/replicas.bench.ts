@@ -130,7 +130,7 @@ printTable(
   [
     'sent to each a second',
     'replicas',
-    'answered a second',
+    'served a second',
     'to one replica',
     'cores in use',
     'CPU for one',

@@ -65,7 +65,7 @@ test(`${RETRIES} lists the client's defaults`, () => {
   for (const text of [
     `up to ${defaultOf('retries')} times (\`retries\`)`,
     `most ${defaultOf('maxRetryAfterSeconds')} seconds (\`maxRetryAfterSeconds\`)`,
-    `${defaultOf('timeoutMs') / SECOND_MS} seconds until its answer begins (\`timeoutMs\`)`,
+    `${defaultOf('timeoutMs') / SECOND_MS} seconds until its response begins (\`timeoutMs\`)`,
     `${defaultOf('uploadTimeoutMs') / SECOND_MS} seconds when it sends a file (\`uploadTimeoutMs\`)`,
   ])
     expect(read(RETRIES).replaceAll(/\s+/g, ' ')).toContain(text);
@@ -121,7 +121,7 @@ const figures = (defaultOf: (name: string) => number): Record<string, string> =>
   'rows that a search reads to count its results': figure(COUNTED_MAX),
   'a whole body, except a file': `${defaultOf('BODY_TIMEOUT_MS') / SECOND_MS} seconds`,
   'an upload without a byte': `${defaultOf('UPLOAD_IDLE_TIMEOUT_MS') / SECOND_MS} seconds`,
-  'an answer of a service': `${defaultOf('UPSTREAM_TIMEOUT_MS') / SECOND_MS} seconds`,
+  'a response from a service': `${defaultOf('UPSTREAM_TIMEOUT_MS') / SECOND_MS} seconds`,
   'a whole upload': `${UPLOAD_DEADLINE_MS / MINUTE_MS} minutes`,
   'a download of which nothing is read': `${DOWNLOAD_LIMITS.stalledMs / MINUTE_MS} minute`,
   'a whole download': `${DOWNLOAD_LIMITS.deadlineMs / MINUTE_MS} minutes`,
@@ -178,8 +178,8 @@ const ROWS: Readonly<Record<string, string>> = {
   'security-emails-account': 'e-mails about security',
   'security-emails-recipient': 'e-mails about security',
   'email-change-emails': 'e-mails to previous addresses',
-  login: 'log-ins',
-  'failed-login': 'failed log-ins',
+  login: 'sign-ins',
+  'failed-login': 'failed sign-ins',
   'password-check': 'checks of `current_password`, except for deletion',
   'wrong-second-factor': 'wrong codes of the second factor',
   registration: 'registrations',

@@ -42,11 +42,11 @@ const rows = (): string[][] => {
   ]);
 };
 
-const table = (): string => markdownTable([['answered by', 'call', ...PROCESSES], ...rows()]);
+const table = (): string => markdownTable([['served by', 'call', ...PROCESSES], ...rows()]);
 
 test(`${DOCUMENT} equals the declarations; npm run generate writes it`, () => {
   const text = read(DOCUMENT);
-  const introduction = text.slice(0, text.indexOf('| answered by'));
+  const introduction = text.slice(0, text.indexOf('| served by'));
   const expected = introduction + table();
   if (process.env.UPDATE_DOCS === '1') writeFileSync(join(root, DOCUMENT), expected);
   else expect(text).toBe(expected);

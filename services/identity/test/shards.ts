@@ -21,7 +21,7 @@ export const SHARDS: Shards = {
   },
   login_keys: {
     key: ['_id'],
-    because: 'a user name, e-mail or phone: every log-in names it, and it is unique by it',
+    because: 'a user name, e-mail or phone: every sign-in names it, and it is unique by it',
     scatters: {
       'the names of an account: a new password, a change of a name, an erasure': [
         'deleteMany: user_id',
@@ -69,7 +69,7 @@ export const SHARDS: Shards = {
   },
   users: {
     key: ['_id'],
-    because: 'a sequence: an account is read and changed by its number, also at a log-in',
+    because: 'a sequence: an account is read and changed by its number, also at a sign-in',
     scatters: {
       'lists of operators, and of users for a search': [
         'aggregate: _id, is_trainer, standing',

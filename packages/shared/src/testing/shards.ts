@@ -196,10 +196,10 @@ const changedBy = (update: unknown): string[] =>
 
 /** The collections of the service runtime, which every service has. */
 export const RUNTIME_SHARDS: Shards = {
-  audit_entries: { bound: 'what operators do: 1 KB an action, so that a million a year are 1 GB' },
+  audit_entries: { bound: 'what operators do: 1 KB each, so a million a year are 1 GB' },
   audit_keys: { key: ['_id'], because: 'the number of a person; every command names it' },
   audit_results: { bound: 'a document for each kind of audit' },
-  audit_seals: { bound: 'one chain: a document for up to 500 entries, in a database of its own' },
+  audit_seals: { bound: 'one chain: a document for up to 500 entries, in a separate database' },
   audit_sequences: { bound: 'one document' },
   idempotency_keys: {
     key: ['_id'],
