@@ -8,6 +8,7 @@ export const catalogue = {
   /** The zone that `language.instant` names. */
   'language.time_zone': 'UTC',
   'language.instant': '{date} at {time} UTC',
+  'language.id': '#{id}',
   'language.today': 'today {time}',
   'language.yesterday': 'yesterday {time}',
 
@@ -609,7 +610,7 @@ export const catalogue = {
   'ops.member.session.lead': 'The device is signed out at once and gets no more push messages.',
   'ops.member.session.ended': 'This session has already ended.',
   'ops.done.session': 'A session of {name} was ended.',
-  'ops.done.deleted': 'Account #{id} has been erased.',
+  'ops.done.deleted': 'Account {id} has been erased.',
   'ops.member.history': 'What operators did to this account',
   'ops.member.history.all': 'All of these actions',
   'ops.member.history.own': 'What this member did as an operator',

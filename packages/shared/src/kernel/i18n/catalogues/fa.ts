@@ -7,6 +7,7 @@ export const catalogue: Catalogue = {
   'language.tag': 'fa-IR-u-ca-persian-nu-arabext',
   'language.time_zone': 'Asia/Tehran',
   'language.instant': '{date} ساعت {time} به وقت تهران',
+  'language.id': '{id}',
   'language.today': 'امروز {time}',
   'language.yesterday': 'دیروز {time}',
 
