@@ -306,7 +306,7 @@ const sessionColumns = (operator: Operator, member: Member): readonly Column<Ses
   ...(mayEndSessions(operator, member)
     ? [
         {
-          label: 'ops.decision',
+          label: 'ops.audit.action',
           value: ({ id }: Session) =>
             actionForm(operator, `${MEMBERS}/${member.id}`, {
               hidden: { session_id: id },
@@ -389,7 +389,7 @@ const warningList = (operator: Operator, warnings: readonly Warning[]): Html | f
   const texts = [...counted.map(textOf), ...(isHidden ? [html`${t(message('ops.warning.hidden'))}`] : [])];
   return (
     texts.length > 0 &&
-    html`<div class="notice"><strong>${t(message('ops.warning'))}</strong>
+    html`<div class="notice waiting"><strong>${t(message('ops.warning'))}</strong>
 <ul>${texts.map((text) => html`<li>${text}</li>\n`)}</ul></div>`
   );
 };
@@ -494,8 +494,8 @@ const deletionOfId = (id: string): Record<string, Action> =>
     find: (operator) => findDeletion(operator, id),
     confirmation: (operator, { live, blockers, warnings }) => ({
       title: message('ops.member.delete.title', { name: userName(live) }),
-      lead: message('ops.member.delete.lead'),
-      facts: html`${identityOf(operator, live)}
+      facts: html`<p class="notice bad">${operator.t(message('ops.member.delete.lead'))}</p>
+${identityOf(operator, live)}
 ${blockerList(operator, blockers)}
 ${warningList(operator, warnings)}`,
       repeated: [],
