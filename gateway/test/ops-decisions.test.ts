@@ -358,7 +358,7 @@ test('a member’s roles appear once: as checkboxes, or as text if the operator 
 test('a notice reports only what was really done', async () => {
   const browser = await signIn();
   const noticeAt = async (path: string): Promise<string | undefined> =>
-    /<p class="notice" role="status">([^<]*)</.exec((await browser.get(`${PATH}/${path}`)).html)?.[1];
+    /<p class="notice good" role="status">([^<]*)</.exec((await browser.get(`${PATH}/${path}`)).html)?.[1];
   const bodies = { payment: { ...WITHDRAWAL, rejected_at: CREATED } };
   expect(await noticeAt('withdrawals?done=rejected&payment=31')).toBeUndefined();
   replies.set('GET /payments/31', answer(bodies));

@@ -334,6 +334,23 @@ describe('an operator with a second factor', () => {
     },
   );
 
+  test.each([
+    ['en', 'turns two-factor authentication off at once', 'Turn off and set up again'],
+    ['fa', 'بلافاصله غیرفعال می‌شود', 'غیرفعال کردن و راه‌اندازی دوباره'],
+  ])(
+    'in %s, the button of a replacement says that it turns the second factor off',
+    async (lang, lead, label) => {
+      const browser = browse();
+      await enter(browser);
+      const { html } = await browser.get(`${PATH}/second-factor?lang=${lang}`);
+      const form = html.split('<form ').find((text) => text.includes('replace_second_factor'));
+      expect(form).toContain(
+        `<button name="action" value="replace_second_factor" class="danger">${label}</button>`,
+      );
+      expect(form).toContain(lead);
+    },
+  );
+
   test('a second factor stays if the API refuses, and the reason is shown at the field', async () => {
     const errors = { totp: ['It was used.'] };
     replies.set('DELETE /auth/second-factor', { status: 422, body: { errors } });

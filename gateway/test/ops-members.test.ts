@@ -236,7 +236,7 @@ describe('the deletion of a member', () => {
     expect([done.status, done.location?.pathname]).toEqual([303, '/ops/members/5']);
     expect(calls).toContain('identity DELETE /users/5');
     replies.delete('GET /users/5');
-    expect((await follow(browser, done)).html).toContain('Account #5 has been erased.');
+    expect((await follow(browser, done)).html).toContain('Account 5 has been erased.');
   });
 
   test('a blocked deletion has no button, and says what blocks it', async () => {

@@ -64,6 +64,12 @@ const logIn = async ({ page, type, press, expectFine }: Visitor, isShown: boolea
   if (isShown) await expectFine('ops-login-code');
   // The step's only field has the focus.
   await page.locator('input[name=totp]:focus').waitFor();
+  if (isShown) {
+    await page.keyboard.type('000000');
+    await press('button[value=code]');
+    await expectFine('ops-login-code-refused', 422);
+  }
+  await page.locator('input[name=totp]:focus').waitFor();
   await page.keyboard.type(operator.recoveryCodes.pop() ?? '');
   await press('button[value=code]');
 };
@@ -119,6 +125,10 @@ describe.each(VIEWS)('in $locale, $width px wide, $colorScheme', (view) => {
     await press('button[value=credited]');
     await expectFine('ops-dispute-credit');
     await press('nav a[href^="/ops/users"]');
+    await type('search', 'nobody-has-this-name');
+    await press('button[value=search]');
+    await expectFine('ops-users-none');
+    await press('nav a[href^="/ops/users"]');
     await type('search', operator.email);
     await press('button[value=search]');
     await expectFine('ops-users-found');
@@ -139,6 +149,11 @@ describe.each(VIEWS)('in $locale, $width px wide, $colorScheme', (view) => {
     expect(await page.evaluate(EXCESS_WITH_A_LONG_CHOICE)).toBeLessThanOrEqual(0);
     await page.goto(`${baseUrl()}/ops/users?lang=${view.locale}&id=${userId}`);
     await expectFine('ops-user');
+    await tabTo('input[name=role_2]');
+    await page.keyboard.press('Space');
+    await press('button[value=save_roles]');
+    await expectFine('ops-user-role-change');
+    await press('#content .card > p > a.button');
     await press('button[value=remove_second_factor]');
     await expectFine('ops-second-factor');
     await page.goto(`${baseUrl()}/ops/licenses?lang=${view.locale}&kind=gym&id=${gymId}`);

@@ -58,7 +58,7 @@ const linesOf = (operator: Operator, entry: Entry, names: AuditNames): string =>
   const texts = [
     formatTimestampIn(operator.locale, entry.created_at),
     actionName(operator, action),
-    subjectText(operator, entry, names),
+    subjectText(operator, entry, names).replace(ISOLATES, ''),
   ];
   const differences = differencesOf(entry);
   return (differences.length === 0 ? [NO_CHANGE] : differences)

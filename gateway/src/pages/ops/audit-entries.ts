@@ -3,17 +3,9 @@ import { can } from '@fitness/shared/kernel/caller.ts';
 import { message } from '@fitness/shared/kernel/error.ts';
 import { type Html, html, isolate } from '@fitness/shared/pages/html.ts';
 import { time } from '../views.ts';
-import {
-  type AuditNames,
-  actionName,
-  fieldValue,
-  labelOf,
-  recordText,
-  subjectName,
-  usersIn,
-} from './audit-fields.ts';
+import { type AuditNames, actionName, fieldValue, labelOf, subjectName, usersIn } from './audit-fields.ts';
 import { memberLink, readNames } from './members.ts';
-import { type Column, type Operator, pathOf, tableOf } from './section.ts';
+import { type Column, idText, type Operator, pathOf, tableOf } from './section.ts';
 import { readRoles, roleTitle } from './sections/roles.ts';
 
 export interface Entry {
@@ -135,7 +127,7 @@ export const subjectText = (operator: Operator, entry: Entry, { users, roles }: 
   const kind = subjectName(operator, type);
   if (id === null) return kind;
   const name = type === 'user' ? users.get(id)?.username : type === 'role' ? roles.get(id) : undefined;
-  return `${kind} ${name ?? recordText(operator, id)}`;
+  return `${kind} ${name ?? idText(operator.t, id)}`;
 };
 
 const subjectOf = (operator: Operator, entry: Entry, names: AuditNames): Html => {
@@ -144,7 +136,7 @@ const subjectOf = (operator: Operator, entry: Entry, names: AuditNames): Html =>
   const kind = subjectName(operator, type);
   if (id === null) return html`${kind}`;
   if (type === 'role' && names.roles.has(id)) return html`${kind} <bdi>${names.roles.get(id)}</bdi>`;
-  const text = html`${kind} <bdi dir="ltr">${recordText(operator, id)}</bdi>`;
+  const text = html`${kind} <bdi dir="ltr">${idText(operator.t, id)}</bdi>`;
   return type === 'gym' && can(operator.caller, 'gyms.approve_license')
     ? html`<a href="${pathOf(operator, 'licenses', `&kind=gym&id=${id}`)}">${text}</a>`
     : text;

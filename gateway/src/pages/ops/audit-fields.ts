@@ -6,13 +6,12 @@ import type { MessageKey } from '@fitness/shared/kernel/i18n/catalogue.ts';
 import {
   formatDay,
   formatNumber,
-  formatRecord,
   formatTimestampIn,
   formatWeekday,
 } from '@fitness/shared/kernel/i18n/translate.ts';
 import { isPermission } from '@fitness/shared/kernel/permissions.ts';
 import type { Names } from './members.ts';
-import { type Operator, userName } from './section.ts';
+import { idText, type Operator, userName } from './section.ts';
 
 /** Names for the ids in entries. */
 export interface AuditNames {
@@ -73,15 +72,15 @@ const measured =
   ({ t }, value) =>
     typeof value === 'number' ? t(message(key, { amount: value })) : String(value);
 
-const user: Write = (_operator, value, { users }) =>
-  typeof value === 'number' ? userName(users.get(value) ?? { id: value }) : String(value);
+const idOr = ({ t }: Operator, value: unknown): string =>
+  typeof value === 'number' ? idText(t, value) : String(value);
 
-/** `#12`, in the digits of the language. */
-export const recordText = ({ locale }: Pick<Operator, 'locale'>, id: number): string =>
-  `#${formatRecord(locale, id)}`;
+const user: Write = (operator, value, { users }) => {
+  const named = users.get(Number(value));
+  return named === undefined ? idOr(operator, value) : userName(named);
+};
 
-const role: Write = (operator, value, { roles }) =>
-  roles.get(Number(value)) ?? (typeof value === 'number' ? recordText(operator, value) : String(value));
+const role: Write = (operator, value, { roles }) => roles.get(Number(value)) ?? idOr(operator, value);
 
 const permission: Write = ({ t }, value) => {
   const name = String(value);

@@ -1,7 +1,7 @@
 /** Members on the pages of `/ops`. Each name links to the page of the member. */
 import { can } from '@fitness/shared/kernel/caller.ts';
 import { type Html, html } from '@fitness/shared/pages/html.ts';
-import { fullNameOf, type NamedUser, type Operator, pathOf, read, typedIdIn, usernameOf } from './section.ts';
+import { fullNameOf, idText, type NamedUser, type Operator, pathOf, read, typedIdIn } from './section.ts';
 
 export const MEMBERS = 'members';
 
@@ -14,19 +14,23 @@ const withName = (username: Html, named: NamedUser): Html => {
   return html`<span class="name">${username}${name !== '' && html`<br><bdi>${name}</bdi>`}</span>`;
 };
 
-/** The username. For an unknown one, the id in Latin digits, which can be searched for. */
-const usernameIn = (user: NamedUser): Html =>
-  user.username == null
-    ? html`<bdi class="code" dir="ltr">${usernameOf(user)}</bdi>`
-    : html`<bdi>${user.username}</bdi>`;
+/** The username. For an unknown one, the id, which can be searched for. */
+const usernameIn = ({ t }: Operator, { id, username }: NamedUser): Html =>
+  username == null
+    ? html`<bdi class="code" dir="ltr">${id === undefined ? '?' : idText(t, id)}</bdi>`
+    : html`<bdi>${username}</bdi>`;
 
-export const nameOf = (user: NamedUser): Html => withName(usernameIn(user), user);
+export const nameOf = (operator: Operator, user: NamedUser): Html =>
+  withName(usernameIn(operator, user), user);
 
 /** Links {@link nameOf} to the member page if the operator may see it. `id` identifies an account whose name is unknown. */
 export const memberLink = (operator: Operator, user: unknown, id?: number): Html => {
   const named: NamedUser = { id, ...(user as NamedUser | null) };
-  if (named.id === undefined || !can(operator.caller, 'users.view_all')) return nameOf(named);
-  return withName(html`<a href="${memberPath(operator, named.id)}">${usernameIn(named)}</a>`, named);
+  if (named.id === undefined || !can(operator.caller, 'users.view_all')) return nameOf(operator, named);
+  return withName(
+    html`<a href="${memberPath(operator, named.id)}">${usernameIn(operator, named)}</a>`,
+    named,
+  );
 };
 
 /** Maximum names per request of the API. */

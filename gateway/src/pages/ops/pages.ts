@@ -90,7 +90,7 @@ export const sectionPage = (operator: Operator, shown: Shown): Page => {
     aside: html`${languageLinks(locale, section.slug === '' ? OPS_PATH : `${OPS_PATH}/${addressOf(section, query)}`)}
 ${account(operator, username)}`,
     body: html`${navigation(operator, shown)}
-${notice !== undefined && html`<p class="notice" role="status">${t(notice)}</p>`}
+${notice !== undefined && html`<p class="notice good" role="status">${t(notice)}</p>`}
 ${section.showsProblems !== true && !isStep && problemOf(operator, [])}
 ${isWatched && liveStatus(operator)}
 <div class="stack" id="content"${isWatched && html` data-source="${source}"`}>${content}</div>`,

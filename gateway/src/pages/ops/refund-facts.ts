@@ -3,7 +3,7 @@ import { message } from '@fitness/shared/kernel/error.ts';
 import { type Html, html } from '@fitness/shared/pages/html.ts';
 import { time } from '../views.ts';
 import { memberLink, type Names, readNames } from './members.ts';
-import { amountOf, copyable, factsOf, type Operator } from './section.ts';
+import { amountOf, copyable, factsOf, idText, type Operator } from './section.ts';
 
 export interface Refund {
   id: number;
@@ -68,7 +68,7 @@ export const refundFacts = (operator: Operator, refund: Refund, buyers: Names, p
     ['ops.store', refund.channel],
     [
       'ops.refund.target',
-      type === null || target === null ? null : html`<bdi dir="ltr">${type} #${target}</bdi>`,
+      type === null || target === null ? null : html`<bdi dir="ltr">${type} ${idText(t, target)}</bdi>`,
     ],
     ['ops.refund.token', copyable(t, refund.purchase_token)],
     ['ops.reason', reasonOf(operator, refund)],

@@ -112,8 +112,8 @@ const recoveryPage = (view: View, codes: readonly string[]): Page => {
   const t = translator(view.locale);
   const text = codes.join('\n');
   return page(view, {
-    body: html`<p class="notice" role="status">${t(message('ops.set_up.done'))}</p>
-<h2>${t(message('ops.set_up.recovery'))}</h2>
+    title: message('ops.set_up.recovery'),
+    body: html`<p class="notice good" role="status">${t(message('ops.set_up.done'))}</p>
 <p>${t(message('ops.set_up.recovery.lead'))}</p>
 <ul class="plain" role="list">${codes.map((code) => html`<li><span class="code" dir="ltr">${code}</span></li>\n`)}</ul>
 <p class="row">${copyButton(t, text)}
@@ -127,14 +127,16 @@ const REPLACE_FIELDS = [CURRENT_PASSWORD, TOTP];
 /** The page while the second factor is on. A double click on the last step also leads here, which loses the recovery codes. */
 const armedPage = (view: View): Page => {
   const t = translator(view.locale);
+  const replaceFields = html`${inputsOf(view, REPLACE_FIELDS)}
+<p class="notice bad">${t(message('ops.second_factor.replace.lead'))}</p>`;
   return page(view, {
     title: message('ops.second_factor'),
     fields: REPLACE_FIELDS,
     path: `${OPS_PATH}/${SECOND_FACTOR}`,
     body: html`<p>${t(message('ops.second_factor.on'))}</p>
 <p>${t(message('ops.second_factor.codes'))}</p>
-${formOf(view, pathOf(view, SECOND_FACTOR), inputsOf(view, REPLACE_FIELDS), [
-  ['replace_second_factor', message('ops.second_factor.replace')],
+${formOf(view, pathOf(view, SECOND_FACTOR), replaceFields, [
+  ['replace_second_factor', message('ops.second_factor.replace'), 'final'],
 ])}
 <p><a href="${pathOf(view, '')}">${t(message('ops.second_factor.back'))}</a></p>`,
   });

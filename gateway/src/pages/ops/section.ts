@@ -260,8 +260,8 @@ export const cursorIn = ({ cursor = '' }: Fields): string | undefined =>
   CURSOR.test(cursor) ? cursor : undefined;
 
 /**
- * A label and its value. A number is a count, and is shown in the digits of the language. Pass record numbers as the text of
- * `formatRecord`, and ids to copy as text.
+ * A label and its value. A number is a count, and is shown in the digits of the language. Pass ids as text, which keeps their Latin
+ * digits.
  */
 export type FactRow = readonly [label: MessageKey, value: Html | string | number | null | undefined];
 
@@ -346,7 +346,8 @@ export interface NamedUser {
   last_name?: string | null;
 }
 
-export const usernameOf = ({ id, username }: NamedUser): string => username ?? `#${id ?? '?'}`;
+/** The id of a record inside text, such as `#12` in English. People type and search for ids, so the digits are Latin in every language. */
+export const idText = (t: Translate, id: number): string => t(message('language.id', { id }));
 
 /** Empty for an account without a name. */
 export const fullNameOf = ({ first_name: first, last_name: last }: NamedUser): string =>
@@ -354,9 +355,9 @@ export const fullNameOf = ({ first_name: first, last_name: last }: NamedUser): s
 
 /** The username and the full name on one line, for use inside text. */
 export const userName = (user: unknown): string => {
-  const named = (user ?? {}) as NamedUser;
+  const named = user as NamedUser;
   const name = fullNameOf(named);
-  return `${isolate(usernameOf(named))}${name === '' ? '' : ` (${isolate(name)})`}`;
+  return `${isolate(String(named.username))}${name === '' ? '' : ` (${isolate(name)})`}`;
 };
 
 export const actionForm = (

@@ -103,13 +103,16 @@ const filterForm = (operator: Operator, names: AuditNames): Html => {
   const actions = AUDIT_ACTIONS.map((name) => [name, actionName(operator, name)] as const);
   const subjects = AUDIT_SUBJECTS.map((name) => [name, subjectName(operator, name)] as const);
   const texts = TEXTS.map((field) => ({ ...field, value: shown[field.name] }));
-  const download = new URLSearchParams({ lang: locale, ...auditFiltersIn(query) }).toString();
+  const filters = auditFiltersIn(query);
+  const download = new URLSearchParams({ lang: locale, ...filters }).toString();
+  const isFiltered = problem !== undefined || Object.keys(filters).length > 0;
   const content = html`<div class="grid">
 ${selectOf(operator, { name: 'audit_action', label: message('ops.audit.action'), options: actions }, shown)}
-${selectOf(operator, { name: 'subject_type', label: message('ops.audit.subject'), options: subjects }, shown)}
+${selectOf(operator, { name: 'subject_type', label: message('ops.audit.subject_type'), options: subjects }, shown)}
 ${inputsOf(operator, texts)}</div>`;
   return html`<section class="card">${formOf(operator, pathOf(operator, SLUG), content, [['filter', message('ops.filter')]])}
-${problem === undefined && html`<p><a href="${AUDIT_CSV_PATH}?${download}" download>${t(message('ops.audit.csv'))}</a></p>`}</section>`;
+<p class="row">${isFiltered && html`<a href="${pathOf(operator, SLUG)}">${t(message('ops.filter.clear'))}</a>`}
+${problem === undefined && html`<a href="${AUDIT_CSV_PATH}?${download}" download>${t(message('ops.audit.csv'))}</a>`}</p></section>`;
 };
 
 /** A filter value for the address, or why the input is invalid. */

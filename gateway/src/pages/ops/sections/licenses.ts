@@ -61,7 +61,7 @@ const KINDS: readonly Kind[] = [
     wrapper: 'gym',
     prefix: 'gym_license',
     permissions: ['gyms.view_all', 'gyms.approve_license'],
-    titleOf: ({ name, id }) => isolate(String(name ?? `#${id}`)),
+    titleOf: ({ name, id }) => isolate(String(name ?? id)),
   },
   {
     name: 'trainer',

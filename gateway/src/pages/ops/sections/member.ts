@@ -3,7 +3,7 @@ import { BLOCKERS } from '@fitness/contracts/blockers.ts';
 import { can } from '@fitness/shared/kernel/caller.ts';
 import { isAppError, type Message, message, unavailable } from '@fitness/shared/kernel/error.ts';
 import type { MessageKey } from '@fitness/shared/kernel/i18n/catalogue.ts';
-import { formatDay, formatNumber, formatRecord, type Locale } from '@fitness/shared/kernel/i18n/translate.ts';
+import { formatDay, formatNumber, type Locale } from '@fitness/shared/kernel/i18n/translate.ts';
 import type { Permission } from '@fitness/shared/kernel/permissions.ts';
 import { type Html, html, isolate } from '@fitness/shared/pages/html.ts';
 import { time } from '../../views.ts';
@@ -22,6 +22,7 @@ import {
   factsOf,
   findInList,
   idIn,
+  idText,
   listOf,
   type Operator,
   outcomeOf,
@@ -180,7 +181,7 @@ const paymentState = ({ t }: Operator, payment: Payment): Html => {
 };
 
 const paymentColumns = (operator: Operator): readonly Column<Payment>[] => [
-  { label: 'ops.id', value: ({ id }) => formatRecord(operator.locale, id) },
+  { label: 'ops.id', value: ({ id }) => String(id) },
   { label: 'ops.payment.type', value: (payment) => paymentType(operator, payment) },
   { label: 'ops.amount', value: ({ amount }) => amountOf(operator.t, amount), kind: 'number' },
   { label: 'ops.payment.state', value: (payment) => paymentState(operator, payment) },
@@ -246,7 +247,7 @@ const gymLicense = ({ t }: Operator, gym: Gym): string => {
 
 const gymName = (operator: Operator, gym: Gym): Html | string => {
   const { id, name } = gym;
-  const text = name ?? `#${id}`;
+  const text = name ?? idText(operator.t, id);
   if (!hasLicense(gym) || !can(operator.caller, 'gyms.approve_license')) return text;
   return html`<a href="${pathOf(operator, 'licenses', `&kind=gym&id=${id}`)}">${text}</a>`;
 };
@@ -305,7 +306,7 @@ const sessionColumns = (operator: Operator, member: Member): readonly Column<Ses
   ...(mayEndSessions(operator, member)
     ? [
         {
-          label: 'ops.decision',
+          label: 'ops.audit.action',
           value: ({ id }: Session) =>
             actionForm(operator, `${MEMBERS}/${member.id}`, {
               hidden: { session_id: id },
@@ -388,7 +389,7 @@ const warningList = (operator: Operator, warnings: readonly Warning[]): Html | f
   const texts = [...counted.map(textOf), ...(isHidden ? [html`${t(message('ops.warning.hidden'))}`] : [])];
   return (
     texts.length > 0 &&
-    html`<div class="notice"><strong>${t(message('ops.warning'))}</strong>
+    html`<div class="notice waiting"><strong>${t(message('ops.warning'))}</strong>
 <ul>${texts.map((text) => html`<li>${text}</li>\n`)}</ul></div>`
   );
 };
@@ -493,8 +494,8 @@ const deletionOfId = (id: string): Record<string, Action> =>
     find: (operator) => findDeletion(operator, id),
     confirmation: (operator, { live, blockers, warnings }) => ({
       title: message('ops.member.delete.title', { name: userName(live) }),
-      lead: message('ops.member.delete.lead'),
-      facts: html`${identityOf(operator, live)}
+      facts: html`<p class="notice bad">${operator.t(message('ops.member.delete.lead'))}</p>
+${identityOf(operator, live)}
 ${blockerList(operator, blockers)}
 ${warningList(operator, warnings)}`,
       repeated: [],
@@ -585,7 +586,7 @@ export const member: Section = {
   show: async (operator) => {
     const id = idIn(operator.query.id) ?? '0';
     const live = await findMember(operator, id);
-    const name = live === undefined ? html`<bdi dir="ltr">#${id}</bdi>` : nameOf(live);
+    const name = nameOf(operator, live ?? { id: Number(id) });
     return html`<div class="row"><h2>${name}</h2>${stateOf(operator, live)}</div>
 ${live === undefined && html`<p class="notice">${operator.t(message('ops.member.gone.lead'))}</p>`}
 ${await Promise.all(cardsOf(operator, id, live))}`;

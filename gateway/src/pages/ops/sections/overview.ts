@@ -43,7 +43,7 @@ const columnsOf = (operator: Operator): readonly Column<Row>[] => [
 const servicesCard = (operator: Operator, rows: readonly Row[]): Html => {
   const { t } = operator;
   const isBrokerLost = rows.some(({ status }) => status?.queues === null);
-  return html`<section class="card"><h2>${t(message('ops.overview'))}</h2>
+  return html`<section class="card"><h2>${t(message('ops.services'))}</h2>
 ${isBrokerLost && html`<p class="problem">${t(message('ops.queues.unknown'))}</p>`}
 ${tableOf(t, columnsOf(operator), rows)}</section>`;
 };

@@ -89,11 +89,11 @@ ${listOf(operator, { body, items, none: 'ops.none', turn })}</section>`;
 /** A form that posts, because an email or a phone number must not be in an address. */
 const searchForm = (
   operator: Operator,
-  { value, rank }: { value?: string; rank?: 'secondary' } = {},
+  { value, rank, isFocused = false }: { value?: string; rank?: 'secondary'; isFocused?: boolean } = {},
 ): Html => {
   const button = ['search', message('ops.users.find')] as const;
   const label = message('ops.users.search');
-  const search = { name: 'search', label, autocomplete: 'off', isText: true, value };
+  const search = { name: 'search', label, autocomplete: 'off', isText: true, value, isFocused };
   return html`<section class="card">${formOf(operator, pathOf(operator, SLUG), inputOf(operator, search), [
     rank === undefined ? button : [...button, rank],
   ])}</section>`;
@@ -264,7 +264,7 @@ export const users: Section = {
   show: async (operator) => {
     const id = idIn(operator.query.id);
     return id === undefined
-      ? searchForm(operator)
+      ? searchForm(operator, { isFocused: true })
       : html`${searchForm(operator, { rank: 'secondary' })}${await detail(operator, id)}`;
   },
   actions: {

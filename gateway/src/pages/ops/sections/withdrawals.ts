@@ -1,6 +1,6 @@
 /** Withdrawals that are neither paid nor rejected. */
 import { message } from '@fitness/shared/kernel/error.ts';
-import { formatRecord, LOCALES, translate } from '@fitness/shared/kernel/i18n/translate.ts';
+import { LOCALES, translate } from '@fitness/shared/kernel/i18n/translate.ts';
 import { type Html, html } from '@fitness/shared/pages/html.ts';
 import type { Fields } from '../../form-pages.ts';
 import { time } from '../../views.ts';
@@ -72,7 +72,7 @@ const buttonsOf = (operator: Operator, { id, amount }: Withdrawal): Html =>
 const columnsOf = (operator: Operator): readonly Column<Withdrawal>[] => {
   const { t } = operator;
   return [
-    { label: 'ops.withdrawal', value: ({ id }) => formatRecord(operator.locale, id) },
+    { label: 'ops.withdrawal', value: ({ id }) => String(id) },
     { label: 'ops.user', value: ({ user }) => memberLink(operator, user) },
     { label: 'ops.amount', value: ({ amount }) => amountOf(t, amount), kind: 'number' },
     { label: 'ops.bank_account', value: (withdrawal) => accountOf(operator, withdrawal) },

@@ -11,7 +11,7 @@ export type MessageKey = Exclude<CatalogueKey, FormKey> | PluralKey<CatalogueKey
  * How the translator writes a parameter, by its name in the texts. Callers pass values and format nothing.
  *
  * - `number`: in the digits of the language, grouped; used for amounts of money, too.
- * - `record`: the number of a record, in the digits of the language, not grouped.
+ * - `id`: the id of a record, in Latin digits in every language.
  * - `instant`: a timestamp of the API, `YYYY-MM-DD HH:MM:SS` in UTC. It is written in words, in the calendar and the time zone
  *   of the language.
  * - `day`: `YYYY-MM-DD`, written in words and in the calendar of the language.
@@ -35,7 +35,7 @@ export const PARAMETERS = {
   filename: 'verbatim',
   gym_name: 'verbatim',
   host: 'verbatim',
-  id: 'record',
+  id: 'id',
   last: 'number',
   length: 'number',
   max: 'number',
@@ -61,7 +61,7 @@ export const PARAMETERS = {
 
 type Parameters = typeof PARAMETERS;
 export type MessageParams = {
-  [Name in keyof Parameters]?: Parameters[Name] extends 'number' | 'record' ? number : string;
+  [Name in keyof Parameters]?: Parameters[Name] extends 'number' | 'id' ? number : string;
 };
 /** Every English text. A language may have more plural forms, such as `_few`. */
 export type Catalogue = Record<CatalogueKey, string> & Partial<Record<FormKey, string>>;

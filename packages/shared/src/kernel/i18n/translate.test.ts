@@ -19,7 +19,7 @@ const plurals = keys.filter((key) => key.endsWith('_other')).map((key) => key.re
 const isForm = (key: string): boolean => plurals.some((plural) => key.startsWith(`${plural}_`));
 const messages = [...keys.filter((key) => !isForm(key)), ...plurals] as MessageKey[];
 /** Settings of a language for `Intl` and pages, which are not texts. */
-const SETTINGS = ['language.direction', 'language.tag', 'language.time_zone'];
+const SETTINGS = ['language.direction', 'language.id', 'language.tag', 'language.time_zone'];
 const parametersOf = (text: string): string[] =>
   [...text.matchAll(/\{(\w+)\}/g)].map(([, name]) => name ?? '').sort();
 
@@ -32,7 +32,7 @@ const kindOf = (name: keyof typeof PARAMETERS): string => (name === 'count' ? 'c
 const sampleParams = (count: number): MessageParams => {
   const values = {
     number: 9_876,
-    record: 1_250,
+    id: 1_250,
     instant: '2026-01-15 20:29:59',
     day: '1999-12-31',
     verbatim: '<as it is>',
@@ -43,7 +43,7 @@ const sampleParams = (count: number): MessageParams => {
 const samplesOf = (locale: string, count: number): Record<string, string> => ({
   count: locale === 'fa' ? (count === 1 ? '۱' : '۳٬۰۰۰') : count.toLocaleString('en'),
   number: locale === 'fa' ? '۹٬۸۷۶' : '9,876',
-  record: locale === 'fa' ? '۱۲۵۰' : '1250',
+  id: locale === 'fa' ? '\u20681250\u2069' : '1250',
   instant: locale === 'fa' ? '۲۵ دی ۱۴۰۴ ساعت ۲۳:۵۹ به وقت تهران' : 'January 15, 2026 at 20:29 UTC',
   day: locale === 'fa' ? '۱۰ دی ۱۳۷۸' : 'December 31, 1999',
   verbatim: '<as it is>',
@@ -109,9 +109,9 @@ describe('every text', () => {
     }
   });
 
-  test('a Persian text has no Latin digits except in names', () => {
+  test('a Persian text has no Latin digits except in names and isolated ids', () => {
     const names =
-      /MP4|UTF-8|\bHTTP 422\b|\b422\b|\((?:20[012]|409|422)\)|CloudEvents 1\.0|AsyncAPI 3|`[^`]*`/g;
+      /\u2068\d+\u2069|MP4|UTF-8|\bHTTP 422\b|\b422\b|\((?:20[012]|409|422)\)|CloudEvents 1\.0|AsyncAPI 3|`[^`]*`/g;
     for (const key of messages.filter((name) => !SETTINGS.includes(name))) {
       for (const count of [1, 3_000]) {
         const text = translate('fa', key, sampleParams(count));

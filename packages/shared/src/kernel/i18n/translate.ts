@@ -44,7 +44,6 @@ void instance.init({
 interface Formats {
   number: Intl.NumberFormat;
   list: Intl.ListFormat;
-  record: Intl.NumberFormat;
   /** A calendar day, which is independent of time zones. */
   day: Intl.DateTimeFormat;
   date: Intl.DateTimeFormat;
@@ -59,7 +58,6 @@ const formatsOf = (catalogue: Catalogue): Formats => {
   return {
     number: new Intl.NumberFormat(tag),
     list: new Intl.ListFormat(tag),
-    record: new Intl.NumberFormat(tag, { useGrouping: false }),
     day: new Intl.DateTimeFormat(tag, { ...day, timeZone: 'UTC' }),
     date: new Intl.DateTimeFormat(tag, { ...day, timeZone }),
     time: new Intl.DateTimeFormat(tag, { hour: '2-digit', minute: '2-digit', hourCycle: 'h23', timeZone }),
@@ -75,8 +73,12 @@ const formats = (locale: Locale): Formats => FORMATS.get(locale) ?? (FORMATS.get
 /** `1,250,000` in English, `۱٬۲۵۰٬۰۰۰` in Persian. */
 export const formatNumber = (locale: Locale, value: number): string => formats(locale).number.format(value);
 
-/** The number of a record, such as a payment: `1250` in English, `۱۲۵۰` in Persian. */
-export const formatRecord = (locale: Locale, id: number): string => formats(locale).record.format(id);
+/**
+ * The id of a record in Latin digits, which people copy and search for. A right-to-left text isolates it, as it isolates a name in
+ * Latin letters.
+ */
+const formatId = (locale: Locale, id: number): string =>
+  translate(locale, 'language.direction') === 'rtl' ? `\u2068${id}\u2069` : String(id);
 
 /** The time of day in the time zone of the language: `00:00` in English, `۰۳:۳۰` in Persian. */
 export const formatTime = (locale: Locale, instant: Date): string => formats(locale).time.format(instant);
@@ -126,7 +128,7 @@ export const formatWeekday = (locale: Locale, day: number): string =>
 const formatParameter = (locale: Locale, name: string, value: string | number): string => {
   const kind = Object.hasOwn(PARAMETERS, name) ? PARAMETERS[name as keyof typeof PARAMETERS] : 'verbatim';
   if (typeof value === 'number') {
-    if (kind === 'record') return formatRecord(locale, value);
+    if (kind === 'id') return formatId(locale, value);
     return kind === 'number' ? formatNumber(locale, value) : String(value);
   }
   if (kind === 'instant') return formatTimestampIn(locale, value);
