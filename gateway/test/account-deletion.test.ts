@@ -596,7 +596,7 @@ describe('an unknown path', () => {
   const get = (path: string, headers = {}, method = 'GET') =>
     rawRequest(gateway.url, path, { method, headers: { ...BROWSER, ...headers } });
 
-  test.each(['/nothing', '/docs/nothing', '/account-deletion/x', '/apis'])(
+  test.each(['/nothing', '/docs/nothing', '/account-deletion/x', '/oauth/nothing', '/oauth', '/apis'])(
     'an unknown path such as %s is an HTML page for browsers, in their language',
     async (path) => {
       const page = await get(path, { 'accept-language': 'fa' });

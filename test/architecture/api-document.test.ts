@@ -4,6 +4,7 @@ import { TIMESTAMP_PATTERN } from '@fitness/contracts/timestamp.ts';
 import { EVENTS } from '@fitness/proto/events/catalogue.ts';
 import { tokenKindsOf } from '@fitness/shared/http/define-route.ts';
 import { errorCodesOf } from '@fitness/shared/http/openapi.ts';
+import { DAY_MS } from '@fitness/shared/kernel/clock.ts';
 import { DEFAULT_LOCALE, LOCALES } from '@fitness/shared/kernel/i18n/translate.ts';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { Ajv2020 } from 'ajv/dist/2020.js';
@@ -449,5 +450,13 @@ describe('examples', () => {
       }
     }
     expect(count).toBeGreaterThan(300);
+  });
+
+  test('the example of a scheduled deletion has the grace period of 14 days', () => {
+    const operation = operations.find((each) => nameOf(each) === 'POST /api/v1/auth/delete-account');
+    const [, scheduled] = responsesOf(operation as NamedOperation).find(([status]) => status === '202') ?? [];
+    const example = scheduled?.content?.['application/json']?.example as Record<string, string>;
+    const { deletion_requested_at: from, deletion_scheduled_at: to } = example;
+    expect(Date.parse(`${to}Z`) - Date.parse(`${from}Z`)).toBe(14 * DAY_MS);
   });
 });

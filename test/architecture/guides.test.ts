@@ -2,6 +2,7 @@
 import { bodyLimitOf } from '@fitness/shared/http/define-route.ts';
 import { MAX_NESTING } from '@fitness/shared/http/json-nesting.ts';
 import { DEFAULT_PER_PAGE, MAX_PER_PAGE, SKIPPED_MAX } from '@fitness/shared/http/pagination.ts';
+import { MAX_KEY_CHARACTERS } from '@fitness/shared/http/validation.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '@fitness/shared/kernel/clock.ts';
 import { COUNTED_MAX } from '@fitness/shared/lists/reader.ts';
 import { TTL_MS } from '@fitness/shared/mongo/idempotency.ts';
@@ -36,9 +37,11 @@ import {
   MAX_IMAGE_FRAMES,
   MAX_IMAGE_PIXELS,
   MAX_IMAGE_SIDE,
+  MAX_NAME_CHARACTERS,
 } from '../../services/media/src/domain/file-types.ts';
 import { DOWNLOAD_LIMITS } from '../../services/media/src/http/download-limit.ts';
 import { UPLOAD_DEADLINE_MS } from '../../services/media/src/service.ts';
+import { VERIFICATION_WINDOW_MS } from '../../services/store-billing/src/domain/attempt.ts';
 import { REDEMPTIONS } from '../../services/store-billing/src/http/post-store-purchase.ts';
 import { WAITING_PER_USER } from '../../services/wallet/src/app/ask-once.ts';
 import { WRONG_CALLBACKS } from '../../services/wallet/src/app/receive-callback.ts';
@@ -114,6 +117,8 @@ const figures = (defaultOf: (name: string) => number): Record<string, string> =>
   'pixels of an image, all frames': figure(MAX_IMAGE_PIXELS),
   'width and height of an image': `${figure(MAX_IMAGE_SIDE)} pixels`,
   'frames of an animation': figure(MAX_IMAGE_FRAMES),
+  'name of a file': `${MAX_NAME_CHARACTERS} characters`,
+  'length of an `Idempotency-Key`': `${MAX_KEY_CHARACTERS} visible characters`,
   'messages of a batch of `/mcp`': figure(MAX_BATCH),
   'rows of a page, by default': figure(DEFAULT_PER_PAGE),
   '`per_page`': figure(MAX_PER_PAGE),
@@ -125,7 +130,7 @@ const figures = (defaultOf: (name: string) => number): Record<string, string> =>
   'a whole upload': `${UPLOAD_DEADLINE_MS / MINUTE_MS} minutes`,
   'a download of which nothing is read': `${DOWNLOAD_LIMITS.stalledMs / MINUTE_MS} minute`,
   'a whole download': `${DOWNLOAD_LIMITS.deadlineMs / MINUTE_MS} minutes`,
-  '`Idempotency-Key`': `${TTL_MS / HOUR_MS} hours`,
+  'lifetime of an `Idempotency-Key`': `${TTL_MS / HOUR_MS} hours`,
   'of these, for one service': figure(shareOfTotal(defaultOf('OPEN_REQUESTS_LIMIT'))),
   downloads: figure(DOWNLOAD_LIMITS.max),
   'redemptions of store purchases': perMinute(REDEMPTIONS),
@@ -136,6 +141,7 @@ const figures = (defaultOf: (name: string) => number): Record<string, string> =>
   'amount of a deposit': `${figure(MIN_TOOMAN)} to ${figure(MAX_TOOMAN)} Tooman`,
   'open deposits': `${MAX_OPEN_DEPOSITS}, begun within ${OPEN_LIMIT_MS / MINUTE_MS} minutes`,
   'payment of a deposit': `within ${EXPIRES_MS / HOUR_MS} hours`,
+  'verification of a store purchase': `within ${VERIFICATION_WINDOW_MS / HOUR_MS} hours`,
 });
 
 test(`each figure in ${LIMITS} matches the code`, () => {

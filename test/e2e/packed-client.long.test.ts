@@ -202,6 +202,11 @@ test(
   TIMEOUT_MS,
 );
 
+test('npm pack of the sources fails and names the command that packs the built client', async () => {
+  const pack = run('npm', ['pack', '--dry-run'], { cwd: join(root, 'packages/client') });
+  await expect(pack).rejects.toMatchObject({ stderr: expect.stringContaining('npm run client:pack') });
+});
+
 /** Drops the first connection of a POST and forwards the others. Requests to /silent get no response. */
 const startLossyServer = async () => {
   const methods: string[] = [];

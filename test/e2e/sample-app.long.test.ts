@@ -1,6 +1,7 @@
 /** The sample app of the sandbox in a real Chromium, on the client of packages/client and the product. */
 import { readFileSync } from 'node:fs';
 import { launchChromium } from '@fitness/shared/testing/chromium.ts';
+import { totpOf } from '@fitness/shared/testing/totp.ts';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Browser, Locator, Page } from 'playwright-core';
 import { openVisitor, type PageView, VIEWS, type Visitor } from './page-views.ts';
@@ -49,6 +50,12 @@ const signIn = async ({ username }: Account, password = PASSWORD): Promise<void>
   await page.locator('[name=password]').fill(password);
   await submit('sign-in');
 };
+/** Expects one error after each of these inputs, and no other. */
+const expectErrorsAt = async (...names: string[]): Promise<void> => {
+  const atInputs = names.map((name) => page.locator(`[name=${name}][aria-invalid] + .error`));
+  for (const error of atInputs) await error.waitFor();
+  expect(await page.locator('.error, [aria-invalid]').count()).toBe(2 * names.length);
+};
 const balance = (amount: RegExp): Promise<void> =>
   page.locator('#balance').filter({ hasText: amount }).waitFor();
 const posts = (title: string): Locator => page.locator('article').filter({ hasText: title });
@@ -75,10 +82,10 @@ describe.each(VIEWS)('in $locale, $width px wide, $colorScheme', (view) => {
     const account = await register();
     await open(view);
     await visitor.expectFine('sample-sign-in');
+    await signIn({ ...account, username: '' }, '');
+    await expectErrorsAt('login', 'password');
     await signIn(account, 'wrong-password');
-    await page.getByRole('alert').waitFor();
-    expect(await page.locator('[name=password]').getAttribute('aria-invalid')).toBe('true');
-    expect(await page.locator('[name=login]').getAttribute('aria-invalid')).toBeNull();
+    await expectErrorsAt('password');
     await visitor.expectFine('sample-refused', 422);
     await signIn(account);
     await balance(/^[0۰]\s/);
@@ -100,6 +107,7 @@ describe.each(VIEWS)('in $locale, $width px wide, $colorScheme', (view) => {
     await eventually(() => isLoaded(posts(title).locator('img')));
 
     const tab = visitor.context.waitForEvent('page');
+    await page.locator('[name=amount]').fill(view.locale === 'fa' ? '۵۰٬۰۰۰' : '50,000');
     await submit('deposit');
     const bank = await tab;
     await bank.locator('button[id^=pay-]').click();
@@ -165,6 +173,51 @@ test('a deleted account is signed out, its tokens are 401, and a later sign-in c
   await page.locator('#delete').waitFor();
   const { user } = expectStatus(await login(account.username), 200).body;
   expect(user.deletion_scheduled_at).toBeNull();
+});
+
+test('the last step of a deletion says what it does, in words and in its button', async () => {
+  const account = await register();
+  await open(VIEWS[3]);
+  await signIn(account);
+  await balance(/^۰\s/);
+  await openCard('delete');
+  await page.locator('[name=current_password]').fill(PASSWORD);
+  await submit('delete');
+  await page.locator('#sms').filter({ hasText: /\d{6}/ }).waitFor();
+  await visitor.expectFine('sample-deletion');
+  await page.locator('[name=confirmation_code]').fill('12345');
+  await submit('delete');
+  await expectErrorsAt('confirmation_code');
+});
+
+test('an account with a second factor is asked for its code below the password', async () => {
+  const account = await register();
+  const { token } = account;
+  const begun = await api('POST', '/auth/second-factor', { token, body: { current_password: PASSWORD } });
+  const totp = totpOf(expectStatus(begun, 200).body.secret, new Date());
+  const armed = await api('POST', '/auth/second-factor', { token, body: { totp } });
+  const { recovery_codes: recoveryCodes } = expectStatus(armed, 200).body;
+  await open(view);
+  await signIn(account);
+  await expectErrorsAt('totp');
+  await page.locator('[name=totp]').fill(recoveryCodes[0]);
+  await submit('sign-in');
+  await balance(/^0\s/);
+});
+
+test('a member who signs out leaves no text and no error in the forms', async () => {
+  const account = await register();
+  await open(view);
+  await signIn(account);
+  await balance(/^0\s/);
+  await openCard('write');
+  await page.locator('[name=title]').fill('Draft');
+  await submit('write');
+  await expectErrorsAt('content');
+  await page.locator('#leave').click();
+  await page.locator('#guest').waitFor();
+  expect(await page.locator('.error, [aria-invalid]').count()).toBe(0);
+  expect(await page.locator('[name=title]').inputValue()).toBe('');
 });
 
 test('a session that ended elsewhere leads back to the sign-in', async () => {

@@ -2,6 +2,7 @@
 import type { IncomingHttpHeaders, IncomingMessage, OutgoingHttpHeaders } from 'node:http';
 import type { Readable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
+import { OAUTH_PATHS } from '@fitness/contracts/oauth.ts';
 import { endsUnread } from '@fitness/shared/http/connections.ts';
 import {
   API_PREFIX,
@@ -29,6 +30,12 @@ import { findTarget, OAUTH_PREFIX, type Target, transferOf } from './routes.ts';
 import { createUserLimit, type UserLimit } from './user-limit.ts';
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
+/** The paths of OAuth are listed, so that browsers get a page for any other below `/oauth`. */
+const FORWARDED = [
+  `${API_PREFIX}/*`,
+  ...[OAUTH_PATHS.authorize, OAUTH_PATHS.token, OAUTH_PATHS.register, OAUTH_PATHS.revoke],
+  ...[`${OAUTH_PATHS.authorize}/:uid`, `${OAUTH_PATHS.interaction}/:uid`],
+];
 const WITHOUT_BODY = new Set(['GET', 'HEAD']);
 const REPEATABLE = new Set(['GET', 'HEAD']);
 /** How long a token is treated as valid after its check, within one request. */
@@ -123,10 +130,10 @@ export const addProxy = async (app: FastifyInstance, dependencies: ProxyDependen
     scope.removeAllContentTypeParsers();
     // The handler reads the body.
     scope.addContentTypeParser('*', (_request, payload, done) => done(null, payload));
-    for (const prefix of [API_PREFIX, OAUTH_PREFIX]) {
+    for (const url of FORWARDED) {
       scope.route({
         method: METHODS,
-        url: `${prefix}/*`,
+        url,
         exposeHeadRoute: false,
         config: { forwardsBody: true },
         onRequest: async (request, reply) => {

@@ -91,7 +91,7 @@ const TOKEN_ROW = {
 const DEVICE = { id: 3, platform: 'android', locale: 'fa', created_at: '2026-03-01 08:31:10' };
 const SCHEDULE = {
   deletion_requested_at: '2026-03-02 10:00:00',
-  deletion_scheduled_at: '2026-04-01 10:00:00',
+  deletion_scheduled_at: '2026-03-16 10:00:00',
 };
 
 export const PEOPLE = {

@@ -3869,7 +3869,7 @@ export interface operations {
                      * @example {
                      *       "message": "Your account is scheduled for deletion. To keep it, sign in before the scheduled date and cancel the deletion.",
                      *       "deletion_requested_at": "2026-03-02 10:00:00",
-                     *       "deletion_scheduled_at": "2026-04-01 10:00:00"
+                     *       "deletion_scheduled_at": "2026-03-16 10:00:00"
                      *     }
                      */
                     "application/json": components["schemas"]["AccountDeletionResponse"];

@@ -152,8 +152,9 @@ export const queryIds = ({ max, minimum = 1 }: { max: number; minimum?: 0 | 1 })
     { items: { ...ID_SCHEMA, minimum }, max },
   );
 
-/** `Idempotency-Key`: 1 to 255 visible characters. */
-export const idempotencyKeySchema = z.string().regex(/^[\x21-\x7e]{1,255}$/);
+export const MAX_KEY_CHARACTERS = 255;
+/** `Idempotency-Key`: visible characters. */
+export const idempotencyKeySchema = z.string().regex(new RegExp(`^[\\x21-\\x7e]{1,${MAX_KEY_CHARACTERS}}$`));
 
 /** `true`/`false`/`1`/`0` in a query string. */
 export const queryBoolean = documentedAs(

@@ -55,7 +55,7 @@ export const VARIANT_WIDTHS = ['320', '640', '1280'] as const;
 /** Number of first bytes that the type detection needs. */
 export const SNIFF_BYTES = 4_100;
 
-const MAX_NAME_CHARACTERS = 120;
+export const MAX_NAME_CHARACTERS = 120;
 /** Shortens a name: a form allows 80 KiB, and normalization takes quadratic time for combining marks. */
 const cutName = (name: string): string =>
   name.length > 1_000 ? name.slice(0, 900) + name.slice(-100) : name;
