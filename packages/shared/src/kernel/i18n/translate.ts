@@ -50,6 +50,7 @@ interface Formats {
   date: Intl.DateTimeFormat;
   time: Intl.DateTimeFormat;
   weekday: Intl.DateTimeFormat;
+  language: Intl.DisplayNames;
 }
 
 const formatsOf = (catalogue: Catalogue): Formats => {
@@ -64,6 +65,7 @@ const formatsOf = (catalogue: Catalogue): Formats => {
     date: new Intl.DateTimeFormat(tag, { ...day, timeZone }),
     time: new Intl.DateTimeFormat(tag, { hour: '2-digit', minute: '2-digit', hourCycle: 'h23', timeZone }),
     weekday: new Intl.DateTimeFormat(tag, { weekday: 'long', timeZone: 'UTC' }),
+    language: new Intl.DisplayNames(tag, { type: 'language' }),
   };
 };
 
@@ -117,6 +119,10 @@ export const formatDay = (locale: Locale, text: string): string =>
 /** {@link formatInstant} for a timestamp of the API, `YYYY-MM-DD HH:MM:SS` in UTC. Any other text is returned unchanged. */
 export const formatTimestampIn = (locale: Locale, text: string): string =>
   TIMESTAMP.test(text) ? formatInstant(locale, parseTimestamp(text)) : text;
+
+/** The name of a language, such as `fa`: `Persian` in English, `فارسی` in Persian. */
+export const formatLanguage = (locale: Locale, tag: string): string =>
+  formats(locale).language.of(tag) ?? tag;
 
 /** The name of a weekday; 0 is Sunday. */
 export const formatWeekday = (locale: Locale, day: number): string =>
