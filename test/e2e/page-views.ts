@@ -96,7 +96,7 @@ const BROKEN_LINES = `(() => {
     const parts = gap < 0 ? [[0, text.length]] : [[0, gap], [gap + 1, text.length]];
     return parts.some(([start, end]) => linesOf(text, start, end) > 1);
   });
-  const buttons = innerWidth < 1120 ? [] : [...document.querySelectorAll('td button')].filter(
+  const buttons = innerWidth < 1200 ? [] : [...document.querySelectorAll('td button')].filter(
     ({ firstChild: text }) => linesOf(text, 0, text.length) > 1);
   return [...dates, ...buttons].map((element) => element.textContent);
 })()`;

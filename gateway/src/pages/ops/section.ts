@@ -347,7 +347,7 @@ const GROUP_LENGTH = 4;
 /** {@link copyable} for an account number, which is easier to compare in groups. Copies of it have no spaces. */
 export const copyableInGroups = (t: Translate, number: string): Html => {
   const groups = number.match(new RegExp(`.{1,${GROUP_LENGTH}}`, 'g')) ?? [];
-  return html`<span class="row"><span class="code groups" dir="ltr">${groups.map((group, index) => html`${index > 0 && html`<wbr>`}<span class="whole">${group}</span>`)}</span>
+  return html`<span class="row"><span class="code groups" dir="ltr">${groups.map((group) => html`<span class="whole">${group}</span>`)}</span>
 ${copyButton(t, number)}</span>`;
 };
 
