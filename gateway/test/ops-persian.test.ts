@@ -180,7 +180,10 @@ test.each(['/withdrawals', '/disputes', '/licenses', '/members/5'])(
 
 test.each([
   ['en', ['Android, Persian', 'iOS, English', 'Web, Persian', 'Cafe Bazaar', 'Myket', '754774408']],
-  ['fa', ['Android، فارسی', 'iOS، انگلیسی', 'وب، فارسی', 'کافه‌بازار', 'مایکت', '754774408']],
+  [
+    'fa',
+    ['Android،\u200f فارسی', 'iOS،\u200f انگلیسی', 'وب،\u200f فارسی', 'کافه‌بازار', 'مایکت', '754774408'],
+  ],
 ])('a device and a store are named in words in %s', async (lang, words) => {
   arrangeStoredWords();
   const browser = await signIn();

@@ -8,6 +8,7 @@ import {
   formatLanguage,
   formatNumber,
   formatRecord,
+  formatSeries,
   type Locale,
 } from '@fitness/shared/kernel/i18n/translate.ts';
 import type { Permission } from '@fitness/shared/kernel/permissions.ts';
@@ -290,8 +291,7 @@ const SYSTEMS: Readonly<Record<string, string>> = { android: 'Android', ios: 'iO
 const deviceOf = ({ t, locale }: Operator, { device }: Session): Html | null => {
   if (device === null) return null;
   const platform = SYSTEMS[device.platform] ?? wordOf(t, { web: 'ops.platform.web' }, device.platform);
-  const language = formatLanguage(locale, device.locale);
-  return html`${t(message('ops.member.device.of', { platform, language }))}`;
+  return html`${formatSeries(locale, [platform, formatLanguage(locale, device.locale)])}`;
 };
 
 const sessionColumns = (operator: Operator, member: Member): readonly Column<Session>[] => [

@@ -44,6 +44,7 @@ void instance.init({
 interface Formats {
   number: Intl.NumberFormat;
   list: Intl.ListFormat;
+  series: Intl.ListFormat;
   record: Intl.NumberFormat;
   /** A calendar day, which is independent of time zones. */
   day: Intl.DateTimeFormat;
@@ -60,6 +61,7 @@ const formatsOf = (catalogue: Catalogue): Formats => {
   return {
     number: new Intl.NumberFormat(tag),
     list: new Intl.ListFormat(tag),
+    series: new Intl.ListFormat(tag, { type: 'unit', style: 'short' }),
     record: new Intl.NumberFormat(tag, { useGrouping: false }),
     day: new Intl.DateTimeFormat(tag, { ...day, timeZone: 'UTC' }),
     date: new Intl.DateTimeFormat(tag, { ...day, timeZone }),
@@ -108,6 +110,10 @@ export const instantParts = (locale: Locale, instant: Date): [date: string, time
 /** `Member and Operator` in English. */
 export const formatList = (locale: Locale, texts: readonly string[]): string =>
   formats(locale).list.format(texts);
+
+/** `Android, Persian` in English, `Android، فارسی` in Persian. */
+export const formatSeries = (locale: Locale, texts: readonly string[]): string =>
+  formats(locale).series.format(texts);
 
 const DAY = /^\d{4}-\d\d-\d\d$/;
 const TIMESTAMP = /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/;

@@ -591,7 +591,6 @@ export const catalogue = {
   'ops.member.program.unknown': 'Unknown',
   'ops.member.address': 'IP address',
   'ops.member.device': 'Device for push messages',
-  'ops.member.device.of': '{platform}, {language}',
   'ops.platform.web': 'Web',
   'ops.member.signed_in': 'Signed in',
   'ops.member.used': 'Last used',

@@ -588,7 +588,6 @@ export const catalogue: Catalogue = {
   'ops.member.program.unknown': 'نامشخص',
   'ops.member.address': 'نشانی IP',
   'ops.member.device': 'دستگاه دریافت اعلان',
-  'ops.member.device.of': '{platform}، {language}',
   'ops.platform.web': 'وب',
   'ops.member.signed_in': 'زمان ورود',
   'ops.member.used': 'آخرین استفاده',
