@@ -95,7 +95,7 @@ describe('the audit log', () => {
       'Date of birth: May 21, 1994 → (empty)',
       'Permissions: removed: See the audit log; added: Manage roles · Write, edit, and delete their own posts',
       'Identifies as a trainer: no → yes',
-      'Status: pending → approved',
+      'Status: Pending → Approved',
       'some new field: 1,000 → (changed in the database)',
     ]);
     const { html } = await browser.get(`${PATH}/audit-log?lang=fa`);

@@ -89,7 +89,7 @@ const CASES: Case[] = [
     slug: 'withdrawals',
     text: { reason: 'Closed account' },
     shown: ['sara', '50,000 Tooman', ACCOUNT],
-    button: 'Reject 50,000 Tooman',
+    button: 'Reject withdrawal of 50,000 Tooman',
     call: 'wallet POST /payments/31/reject {"reason":"Closed account"}',
     change: () =>
       replies.set(
@@ -127,7 +127,7 @@ const CASES: Case[] = [
     name: 'refunded',
     slug: 'disputes',
     text: { note: 'In the store' },
-    shown: ['#5', 'premium_1', 'cafebazaar'],
+    shown: ['#5', 'premium_1', 'Cafe Bazaar'],
     button: 'Mark premium_1 as refunded',
     call: 'store-billing POST /payments/store-purchases/refund-queue/51/resolve {"outcome":"refunded","note":"In the store"}',
     change: () => open('/payments/store-purchases/refund-queue', { ...REFUND, product_id: 'premium_2' }),
@@ -163,7 +163,7 @@ const CASES: Case[] = [
   {
     name: 'approve',
     slug: 'licenses?kind=gym&id=4',
-    shown: ['Iron House', '#5', 'pending', '>7<', 'The license holder is notified.'],
+    shown: ['Iron House', '#5', 'Pending', '>7<', 'The member is notified.'],
     button: 'Approve the license',
     call: 'gyms PUT /gyms/4 {"gym_license_approved":true,"gym_license_media_id":7}',
     change: () => replies.set('GET /gyms/4', answer({ gym: { ...GYM, name: 'Another house' } })),
@@ -172,7 +172,7 @@ const CASES: Case[] = [
     name: 'reject',
     slug: 'licenses?kind=gym&id=4',
     text: { reason: 'Not readable' },
-    shown: ['Iron House', '#5', 'pending', '>7<', 'is notified of the reason.'],
+    shown: ['Iron House', '#5', 'Pending', '>7<', 'is notified of the reason.'],
     button: 'Reject the license',
     call: 'gyms PUT /gyms/4 {"gym_license_approved":false,"gym_license_media_id":7,"gym_license_rejection_reason":"Not readable"}',
     change: () => replies.set('GET /gyms/4', answer({ gym: { ...GYM, gym_license_approved: true } })),
@@ -270,7 +270,7 @@ describe.each(CASES)('$name on $slug', (decision) => {
     const [field] = Object.keys(text);
     expect([refused.status, writes()]).toEqual([422, []]);
     expect(refused.html).toMatch(
-      new RegExp(`<input name="${field}"[^>]* aria-invalid="true" aria-describedby="${field}-problem"`),
+      new RegExp(`<textarea name="${field}"[^>]* aria-invalid="true" aria-describedby="${field}-problem"`),
     );
     expect(refused.html).toMatch(new RegExp(`id="${field}-problem">Enter a (?:reason|note)`));
     expect((await submit(browser, refused, `confirm_${name}`, text)).status).toBe(303);
@@ -320,6 +320,53 @@ test('an API error about the reason of a rejected license is shown at its field'
   const [browser, page] = await pageOf(CASES[9] as Case);
   const refused = await decide(browser, page, 'reject', { reason: 'x' });
   expect([refused.status, refused.html.includes('id="reason-problem">It is too long.')]).toEqual([422, true]);
+});
+
+test('the link that cancels a decision stands beside its button', async () => {
+  const [browser, page] = await pageOf(CASES[1] as Case);
+  const { html } = await submit(browser, page, 'reject');
+  expect(html).toMatch(
+    /<div class="actions row">\s*<button [^>]*value="confirm_reject"[^>]*>[^<]*<\/button>\s*<a class="button" [^>]*>Cancel<\/a><\/div>/,
+  );
+});
+
+test('a reason keeps its lines when it is refused', async () => {
+  replies.set('POST /payments/31/reject', { status: 422, body: { errors: { reason: ['It is too long.'] } } });
+  const [browser, page] = await pageOf(CASES[1] as Case);
+  const refused = await decide(browser, page, 'reject', { reason: '\nclosed\naccount' });
+  expect(refused.html).toMatch(/<textarea name="reason"[^>]*>\n\nclosed\naccount<\/textarea>/);
+});
+
+test('a purchase is refunded with its price, and without it if the wallet does not answer', async () => {
+  open('/payments/store-purchases/refund-queue', { ...REFUND, product_id: 'premium_plus' });
+  const prices = { premium: { plus: 99_000 }, boosts: { basic: 1, pro: 2 } };
+  replies.set('GET /payments/prices', answer({ data: prices }));
+  const browser = await signIn();
+  const shown = await browser.get(`${PATH}/disputes`);
+  expect(shown.html).toContain('Mark Plus subscription, one month (99,000 Tooman) as refunded');
+  for (const loss of [
+    () => replies.set('GET /payments/prices', answer({ message: 'later' }, 503)),
+    () => {
+      const { wallet } = gateway.upstreams;
+      const { handler } = wallet;
+      wallet.handler = (request, response) =>
+        request.url?.endsWith('/prices') ? response.destroy() : handler?.(request, response);
+    },
+  ]) {
+    loss();
+    const { status, html } = await browser.get(`${PATH}/disputes`);
+    expect([status, html.includes('<dd>Not available at the moment</dd>')]).toEqual([200, true]);
+    expect(html).toContain('Mark Plus subscription, one month as refunded');
+    const confirmation = await submit(browser, shown, 'refunded');
+    expect(confirmation.html).toContain('Not available at the moment');
+  }
+});
+
+test('disputes show the purchases to refund while the wallet does not answer', async () => {
+  replies.set('GET /payments/deposit/disputed', answer({ message: 'later' }, 503));
+  const { status, html } = await (await signIn()).get(`${PATH}/disputes`);
+  expect([status, html.split('a service is not responding').length]).toEqual([200, 2]);
+  expect(html).toContain('Purchase 51');
 });
 
 test('a list has no primary button, and irreversible actions look dangerous', async () => {

@@ -49,6 +49,21 @@ describe('license reviews', () => {
     expect(calls.filter((call) => call.includes(other))).toEqual([]);
   });
 
+  test('a gym license in the list names the member who owns the gym', async () => {
+    arrange([...GYM, ...TRAINER]);
+    const gym = { id: 4, name: 'Gym', user_id: 7 };
+    replies.set('GET /gyms/license-reviews', { status: 200, body: { data: [gym, { ...gym, id: 6 }] } });
+    replies.set('GET /users/names', { status: 200, body: { data: [{ id: 7, username: 'reza' }] } });
+    const { html } = await (await signIn()).get(`${PATH}/licenses`);
+    expect(
+      [...html.matchAll(/members\/(\d+)\?lang=en"><bdi>(\w+)</g)].map(([, id, name]) => [id, name]),
+    ).toEqual([
+      ['7', 'reza'],
+      ['7', 'reza'],
+    ]);
+    expect(html.split('The oldest document is first.')).toHaveLength(2);
+  });
+
   test('a license whose name has changed shows the reviewed name, in the list and beside the document', async () => {
     arrange([...GYM, ...TRAINER]);
     const name_changes = [{ id: 4, reviewed_name: 'Iron <House>' }];
@@ -254,7 +269,7 @@ test('dead letters show their time and account, and are paged by service', async
     type: 'identity.account.deleted',
     subject: '5',
     consumer: null,
-    attempts: 1,
+    attempts: 0,
     error: 'x',
     first_failed_at: '2026-01-15T10:00:00.000Z',
   };
@@ -270,8 +285,10 @@ test('dead letters show their time and account, and are paged by service', async
     return answer?.(request, response);
   };
   const { status, html } = await (await signIn()).get(`${PATH}/dead-letters?wallet=2`);
-  expect(html).toContain('<h2><bdi dir="ltr">store-billing</bdi>: 1,101</h2>');
+  expect(html).toContain('<h2>\u2068store-billing\u2069 (1,101 messages)</h2>');
   expect([status, html.includes('January 15, 2026 at 10:00 UTC')]).toEqual([200, true]);
+  // A message that the broker gave up has no attempts.
+  expect(html).not.toContain('<dt>Attempts</dt>');
   expect(html).toContain('Page 2 of 12');
   expect(html).toContain(`href="${PATH}/dead-letters?lang=en&amp;wallet=1"`);
   expect(html).toContain(`href="${PATH}/dead-letters?lang=en&amp;wallet=2&amp;gyms=2"`);

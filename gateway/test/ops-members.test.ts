@@ -62,7 +62,7 @@ const PARTS: readonly (readonly [name: string, needs: Permission | undefined, sh
   ['subscription', undefined, '2026-02-01 00:00:00'],
   ['training services', undefined, 'Eight weeks'],
   ['sessions', undefined, 'Fitness/3.2'],
-  ['devices', undefined, 'ios, fa'],
+  ['devices', undefined, 'iOS, Persian'],
   ['balance', 'payments.view_all', '250,000 Tooman'],
   ['payments', 'payments.view_all', 'For the spring course'],
   ['gyms', 'gyms.view_all', 'Iron House'],
@@ -327,7 +327,7 @@ describe('the sessions of a member', () => {
     replies.set(PATH_OF_SESSION, { status: 204 });
     const { browser, page } = await open();
     const shown = await submit(browser, page, 'end_session');
-    for (const text of ['End a session of', 'Fitness/3.2', '192.0.2.1', 'ios, fa'])
+    for (const text of ['End a session of', 'Fitness/3.2', '192.0.2.1', 'iOS, Persian'])
       expect(shown.html).toContain(text);
     expect(calls).not.toContain(`identity ${PATH_OF_SESSION}`);
     const done = await submit(browser, shown, 'confirm_end_session');
@@ -417,7 +417,7 @@ describe('a name on a page of /ops', () => {
     expect(html).toContain('data-copy="tok&quot;en-1"');
     expect(html).toContain('<span class="code" dir="ltr">tok&quot;en-1</span>');
     expect(html).toContain('A subscription or boost was already running');
-    expect(html).toContain('gym #4');
+    expect(html).toContain('Gym <bdi dir="ltr">#4</bdi>');
     expect((await browser.get(`${PATH}/disputes?lang=fa`)).html).toContain('نردبان از قبل فعال بود');
   });
 

@@ -4,6 +4,7 @@ import { arrangeOps, PATH, replies, STATUS, signIn, WITHDRAWAL } from './ops-sup
 
 arrangeOps();
 
+const CREATED = '2026-01-01 00:00:00';
 const LETTER = {
   id: 'e-1',
   type: 'identity.account.deleted',
@@ -77,12 +78,106 @@ test.each(['', '/withdrawals', '/disputes', '/deletions', '/dead-letters'])(
   },
 );
 
-test('an account number is in Latin digits, in one piece, with a button that copies it', async () => {
+test('an account number is in groups of Latin digits, and copies of it have no spaces', async () => {
   arrange();
   const { html } = await (await signIn()).get(`${PATH}/withdrawals?lang=fa`);
   const account = WITHDRAWAL.meta.bank_account_number;
-  expect(html).toContain(`<span class="code whole" dir="ltr">${account}</span>`);
+  const shown = /<span class="code groups" dir="ltr">(.*?)<\/span><\/span>/.exec(html)?.[1] ?? '';
+  const groups = [...shown.matchAll(/class="whole">([^<]*)/g)].map(([, group]) => group);
+  expect(groups).toEqual(['IR06', '2960', '0000', '0010', '0324', '2000', '01']);
+  expect(shown.replaceAll(/<[^>]*>/g, '')).toBe(account);
   expect(html).toContain(`<button type="button" hidden data-copy="${account}"`);
+});
+
+/** Texts that people have written, and values to copy. */
+const DATA = /sara@example\.com|sara|Sara|Ahmadi|IP|Android|iOS|premium_plus|tok-\d|IR\d*|#\d+/g;
+
+/** Texts of the content in Latin letters that are neither data nor codes. */
+const englishIn = (page: string): string[] =>
+  page
+    .slice(page.indexOf('id="content"'))
+    .replaceAll(/<script.*?<\/script>/gs, '')
+    .split(/<[^>]*>/)
+    .slice(1)
+    .filter((text) => /[A-Za-z]/.test(text.replaceAll(DATA, '').replaceAll(/&\w+;/g, '')));
+
+const SESSION = { id: 2, name: null, address: null, created_at: CREATED, last_used_at: CREATED };
+const deviceOf = (id: number, platform: string, locale: string): object => ({
+  ...SESSION,
+  id,
+  device: { platform, locale },
+});
+
+/** Every stored word of a member's money, devices and subscription. */
+const arrangeStoredWords = (): void => {
+  arrange();
+  const user = {
+    ...USER,
+    email: 'sara@example.com',
+    phone: null,
+    bank_account_number: null,
+    height: null,
+    birth_date: null,
+    roles: [],
+    referrer_user_id: null,
+    referrals_count: 0,
+    trainer_license_image: 'a.png',
+    trainer_license_approved: null,
+    current_subscription: { type: 'plus', starts_at: CREATED, expires_at: CREATED },
+  };
+  replies.set('GET /users/5', { status: 200, body: { user } });
+  const payments = ['deposit', 'income', 'purchase', 'withdrawal', 'commission', 'store_purchase'];
+  replies.set(
+    'GET /payments',
+    list(
+      ...payments.map((type, id) => ({ ...WITHDRAWAL, id, type })),
+      { ...WITHDRAWAL, id: 7, description: 'Withdrawal to bank account' },
+      {
+        ...WITHDRAWAL,
+        id: 8,
+        type: 'deposit',
+        description: 'Wallet deposit\n754774408',
+        meta: { ref_number: '754774408' },
+      },
+    ),
+  );
+  const boost = { ...REFUND, id: 1_052, channel: 'myket', reason: 'already_running', boostable_id: 4 };
+  replies.set(
+    'GET /payments/store-purchases/refund-queue',
+    list(REFUND, { ...boost, boostable_type: 'gym' }, { ...boost, boostable_type: 'training_service' }),
+  );
+  replies.set(
+    'GET /users/5/sessions',
+    list(deviceOf(1, 'android', 'fa'), deviceOf(2, 'ios', 'en'), deviceOf(3, 'web', 'fa')),
+  );
+  replies.set('GET /users/5/deletion-blockers', { status: 200, body: { data: [] } });
+  for (const path of ['/gyms', '/training-services', '/audit-log', '/gyms/license-reviews'])
+    replies.set(`GET ${path}`, list());
+  replies.set('GET /users/license-reviews', list(user));
+};
+
+test.each(['/withdrawals', '/disputes', '/licenses', '/members/5'])(
+  'no stored English word is on the Persian page %s',
+  async (path) => {
+    arrangeStoredWords();
+    const { status, html } = await (await signIn()).get(`${PATH}${path}?lang=fa`);
+    expect([status, englishIn(html)]).toEqual([200, []]);
+  },
+);
+
+test.each([
+  ['en', ['Android, Persian', 'iOS, English', 'Web, Persian', 'Cafe Bazaar', 'Myket', '754774408']],
+  [
+    'fa',
+    ['Android،\u200f فارسی', 'iOS،\u200f انگلیسی', 'وب،\u200f فارسی', 'کافه‌بازار', 'مایکت', '754774408'],
+  ],
+])('a device and a store are named in words in %s', async (lang, words) => {
+  arrangeStoredWords();
+  const browser = await signIn();
+  const pages = await Promise.all(
+    ['members/5', 'disputes'].map(async (path) => (await browser.get(`${PATH}/${path}?lang=${lang}`)).html),
+  );
+  expect(words.filter((word) => !pages.join('').includes(`>${word}<`))).toEqual([]);
 });
 
 test('the hours of the chart are in the time zone of the language', async () => {

@@ -94,15 +94,15 @@ test('the first page links each kind to its list, with its oldest item and its t
   expect(refunds).toContain('/api/v1/payments/store-purchases/refund-queue?per_page=1&page=2');
 });
 
-test('a late withdrawal is marked in its list', async () => {
+test('a withdrawal shows its deadline, and a late one is marked', async () => {
   withdrawal(2 * DAY_MS + 1_000);
-  expect((await (await signIn()).get(`${PATH}/withdrawals`)).html).toMatch(
-    /<span class="badge bad">late<\/span><\/span><\/td>/,
-  );
+  const late = (await (await signIn()).get(`${PATH}/withdrawals`)).html;
+  expect(late).toContain('<span class="badge bad">Late</span></span></td>');
   withdrawal(HOUR_MS);
-  expect((await (await signIn()).get(`${PATH}/withdrawals`)).html).not.toContain(
-    '<span class="badge bad">late',
-  );
+  const { html } = await (await signIn()).get(`${PATH}/withdrawals`);
+  expect(html).not.toContain('<span class="badge bad">Late');
+  const deadline = new Date(clock.now().getTime() - HOUR_MS + 2 * DAY_MS);
+  expect(html).toContain(`Deadline: <time datetime="${deadline.toISOString().slice(0, 19)}`);
 });
 
 test('a list that cannot be read does not affect the others, and is not shown as zero', async () => {
@@ -137,7 +137,7 @@ test('charts show the deposits and withdrawals of the last 24 hours, with a text
   replies.set('GET /payments/hours', { status: 200, body: { data } });
   const { html } = await (await signIn()).get(PATH);
   const [deposits = '', withdrawals = ''] = html.split('<svg class="chart"').slice(1);
-  expect(deposits).toContain('Deposits by hour. credited: 10. not credited: 2. Busiest hour: 8 payments');
+  expect(deposits).toContain('Deposits by hour. Credited: 10. Not credited: 2. Busiest hour: 8 payments');
   expect(
     [...deposits.matchAll(/<rect class="(\w+)" x="(\d+)" y="([\d.]+)" width="8" height="([\d.]+)"/g)].map(
       ([, ...rest]) => rest,
@@ -147,7 +147,7 @@ test('charts show the deposits and withdrawals of the last 24 hours, with a text
     ['good', '230', '15', '45'],
     ['waiting', '230', '0', '15'],
   ]);
-  expect(withdrawals).toContain('not paid: 1');
+  expect(withdrawals).toContain('Not paid: 1');
   replies.delete('GET /payments/hours');
   expect((await (await signIn()).get(PATH)).html).toContain('<svg class="chart"');
   clock.advance(30_000);

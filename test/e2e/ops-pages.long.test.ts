@@ -8,12 +8,15 @@ import sharp from 'sharp';
 import {
   busyMember,
   deadLetter,
+  depositsOverHours,
   disputedDeposit,
   dueRefund,
   gymWithLicense,
+  lateWithdrawal,
   newOperator,
   type OpsOperator,
   pendingWithdrawal,
+  uploadTrainerLicense,
 } from './ops-scene.ts';
 import { openVisitor, type PageView, VIEWS, type Visitor } from './page-views.ts';
 import {
@@ -38,13 +41,18 @@ beforeAll(async () => {
   letterId = await deadLetter();
   const size = { width: 640, height: 420, channels: 3 as const };
   const paper = sharp({ create: { ...size, background: '#f2ead2' } }).png();
-  ({ gymId } = await gymWithLicense((await paper.toBuffer()) as Buffer<ArrayBuffer>));
+  const document = (await paper.toBuffer()) as Buffer<ArrayBuffer>;
+  ({ gymId } = await gymWithLicense(document));
   const person = await register();
   userId = person.id;
+  await depositsOverHours(await register(), [3_000, 4_000, 5_000, 6_000]);
   await disputedDeposit(person.token);
   await scheduleDeletion(await register());
-  memberId = (await busyMember(await administratorToken())).id;
+  const busy = await busyMember(await administratorToken());
+  memberId = busy.id;
+  await uploadTrainerLicense(busy, document);
   await dueRefund(memberId);
+  await lateWithdrawal();
 });
 afterAll(() => browser?.close());
 
@@ -121,9 +129,15 @@ describe.each(VIEWS)('in $locale, $width px wide, $colorScheme', (view) => {
     await press('button[value=confirm_change]');
     await page.getByRole('status').first().waitFor();
     await expectFine('ops-role-changed');
-    await press('nav a[href^="/ops/disputes"]');
-    await press('button[value=credited]');
-    await expectFine('ops-dispute-credit');
+    for (const [decision, picture] of [
+      ['credited', 'ops-dispute-credit'],
+      ['returned', 'ops-dispute-return'],
+      ['refunded', 'ops-purchase-refund'],
+    ] as const) {
+      await press('nav a[href^="/ops/disputes"]');
+      await press(`button[value=${decision}]`);
+      await expectFine(picture);
+    }
     await press('nav a[href^="/ops/users"]');
     await type('search', 'nobody-has-this-name');
     await press('button[value=search]');
@@ -165,10 +179,12 @@ describe.each(VIEWS)('in $locale, $width px wide, $colorScheme', (view) => {
     await expectFine('ops-license');
     await press('button[value=approve]');
     await expectFine('ops-license-approve');
-    await press('#content .card > p > a');
+    await press('#content .actions a');
     await press('button[value=reject]');
     await press('button[value=confirm_reject]');
     await expectFine('ops-license-reject-refused', 422);
+    await page.goto(`${baseUrl()}/ops/licenses?lang=${view.locale}&kind=trainer&id=${memberId}`);
+    await expectFine('ops-license-trainer');
 
     await press('nav a[href^="/ops/withdrawals"]');
     await expectFine('ops-withdrawals');
@@ -178,7 +194,7 @@ describe.each(VIEWS)('in $locale, $width px wide, $colorScheme', (view) => {
     await expectFine('ops-withdrawal-reject');
     await press('button[value=confirm_reject]');
     await expectFine('ops-withdrawal-reject-refused', 422);
-    await press('#content .card > p > a');
+    await press('#content .actions a');
     await press(`${own} button[value=pay]`);
     await expectFine('ops-withdrawal-pay');
     await type('reference', 'PAYA-20261126');

@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { MODEL } from '@fitness/contracts/model-names.ts';
 import { accountDeleted } from '@fitness/proto/events/identity.ts';
+import { DAY_MS, HOUR_MS } from '@fitness/shared/kernel/clock.ts';
 import { createLog } from '@fitness/shared/kernel/log.ts';
 import { connectBroker } from '@fitness/shared/messaging/broker.ts';
 import { deadLetterQueue, HEADER, serviceExchange } from '@fitness/shared/messaging/topology.ts';
@@ -50,21 +51,33 @@ export const pendingWithdrawal = async (amount = 20_000): Promise<number> => {
     .payment.id;
 };
 
-export const uploadLicense = async (
+const uploadDocument = async (
   { token }: Account,
-  gymId: number,
+  fields: Readonly<Record<'attachable_type' | 'attachable_id' | 'purpose', string>>,
   image: Buffer<ArrayBuffer> = PNG as Buffer<ArrayBuffer>,
 ): Promise<number> => {
   const form = new FormData();
-  form.set('attachable_type', MODEL.gym);
-  form.set('attachable_id', String(gymId));
-  form.set('purpose', 'gym_license');
+  for (const [name, value] of Object.entries(fields)) form.set(name, value);
   form.set('file', new Blob([image]), 'license.png');
   const headers = { authorization: `Bearer ${token}` };
   const response = await fetch(`${baseUrl()}/api/v1/media`, { method: 'POST', headers, body: form });
   if (response.status !== 201) throw new Error(`upload: ${response.status} ${await response.text()}`);
   return ((await response.json()) as { data: { id: number } }).data.id;
 };
+
+export const uploadLicense = (owner: Account, gymId: number, image?: Buffer<ArrayBuffer>): Promise<number> =>
+  uploadDocument(
+    owner,
+    { attachable_type: MODEL.gym, attachable_id: String(gymId), purpose: 'gym_license' },
+    image,
+  );
+
+export const uploadTrainerLicense = (trainer: Account, image?: Buffer<ArrayBuffer>): Promise<number> =>
+  uploadDocument(
+    trainer,
+    { attachable_type: MODEL.user, attachable_id: String(trainer.id), purpose: 'trainer_license' },
+    image,
+  );
 
 export const gymWithLicense = async (
   image?: Buffer<ArrayBuffer>,
@@ -79,21 +92,40 @@ export const gymWithLicense = async (
 export const disputedDeposit = async (token: string): Promise<number> => {
   const opened = await api('POST', '/payments/deposit', { token, body: { amount: 1_000 } });
   const { id } = expectStatus(opened, 201).body.payment;
-  const reported = { amount_rial: 5, order_id: '1', ref_number: null, card_number: null, paid_at: null };
-  const { environment } = stack().part('wallet');
-  const client = await new MongoClient(stack().describe().servers.MONGODB_URI).connect();
-  try {
-    await client
-      .db(environment.MONGODB_DATABASE)
-      .collection('payments')
-      .updateOne(
-        { _id: id },
-        { $set: { 'gateway.state': 'mismatch', 'gateway.check_at': null, 'gateway.reported': reported } },
-      );
-  } finally {
-    await client.close();
-  }
+  const reported = {
+    amount_rial: 5_000,
+    order_id: '1',
+    ref_number: '754774408',
+    card_number: '627412******4444',
+    paid_at: null,
+  };
+  const dispute = { 'gateway.state': 'mismatch', 'gateway.check_at': null, 'gateway.reported': reported };
+  await inDatabaseOf('wallet', (database) =>
+    database.collection<{ _id: number }>('payments').updateOne({ _id: id }, { $set: dispute }),
+  );
   return id;
+};
+
+/** Moves a payment into the past, because the clock of the product cannot be set. */
+const moveBack = (id: number, byMs: number): Promise<unknown> =>
+  inDatabaseOf('wallet', (database) =>
+    database
+      .collection<{ _id: number }>('payments')
+      .updateOne({ _id: id }, { $set: { created_at: new Date(Date.now() - byMs) } }),
+  );
+
+/** Lets the first withdrawal of the list miss its deadline. */
+export const lateWithdrawal = async (): Promise<void> => {
+  const list = '/payments?type=withdrawal&is_done=false&rejected=false&order=ASC&per_page=1';
+  const { data } = expectStatus(await api('GET', list, { token: await administratorToken() }), 200).body;
+  await moveBack(data[0].id, 3 * DAY_MS);
+};
+
+/** Makes deposits, and moves each one further into the past by two hours. */
+export const depositsOverHours = async ({ token }: Account, amounts: readonly number[]): Promise<void> => {
+  for (const amount of amounts) await deposit(token, amount);
+  const { data } = expectStatus(await api('GET', '/payments?type=deposit', { token }), 200).body;
+  await Promise.all(data.map(({ id }: { id: number }, index: number) => moveBack(id, index * 2 * HOUR_MS)));
 };
 
 /** Creates a member with something in every section of their page. */
@@ -153,10 +185,13 @@ export const dueRefund = async (userId: number): Promise<string> => {
 
 const GYM_REVIEWERS = 901;
 
-const inIdentity = async <T>(work: (database: Db) => Promise<T>): Promise<T> => {
+const inDatabaseOf = async <T>(
+  service: 'identity' | 'wallet',
+  work: (database: Db) => Promise<T>,
+): Promise<T> => {
   const client = await new MongoClient(stack().describe().servers.MONGODB_URI).connect();
   try {
-    return await work(client.db(stack().part('identity').environment.MONGODB_DATABASE));
+    return await work(client.db(stack().part(service).environment.MONGODB_DATABASE));
   } finally {
     await client.close();
   }
@@ -166,7 +201,7 @@ const inIdentity = async <T>(work: (database: Db) => Promise<T>): Promise<T> => 
 export const gymReviewers = async (): Promise<number> => {
   const permissions = ['gyms.approve_license', 'gyms.view_all'];
   const role = { name: 'gym_reviewer', title: 'Gym reviewer', permissions };
-  await inIdentity((database) =>
+  await inDatabaseOf('identity', (database) =>
     database
       .collection<{ _id: number }>('roles')
       .updateOne({ _id: GYM_REVIEWERS }, { $set: role }, { upsert: true }),
@@ -176,7 +211,7 @@ export const gymReviewers = async (): Promise<number> => {
 
 /** Removes the role, because other tests of this product expect only its own roles. */
 export const removeGymReviewers = (): Promise<void> =>
-  inIdentity(async (database) => {
+  inDatabaseOf('identity', async (database) => {
     await database.collection('users').updateMany({}, { $pull: { role_ids: GYM_REVIEWERS as never } });
     await database.collection<{ _id: number }>('roles').deleteOne({ _id: GYM_REVIEWERS });
   });
@@ -210,7 +245,14 @@ export const deadLetter = async (): Promise<string> => {
       serviceExchange(namespace, 'wallet'),
       deadLetterQueue(namespace, 'wallet'),
       Buffer.from(JSON.stringify(event)),
-      { headers: { [HEADER.consumer]: accountDeleted.type, [HEADER.error]: 'the database was away' } },
+      {
+        headers: {
+          [HEADER.consumer]: accountDeleted.type,
+          [HEADER.error]: 'the database was away',
+          [HEADER.attempts]: 7,
+          [HEADER.firstFailure]: time,
+        },
+      },
     );
   } finally {
     await broker.close();

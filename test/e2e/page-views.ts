@@ -42,7 +42,7 @@ export interface Visitor {
 /** The first thing to read after a refusal: the input with its reason, or the alert. True if all of it is in view. */
 const REFUSAL_IS_IN_VIEW = `(() => {
   const focused = document.activeElement;
-  const reason = focused.matches('input[aria-invalid=true]')
+  const reason = focused.matches(':is(input, textarea)[aria-invalid=true]')
     ? document.getElementById(focused.getAttribute('aria-describedby'))
     : focused.closest('[role=alert]');
   if (reason === null || reason.textContent.trim() === '') return false;
@@ -80,6 +80,27 @@ const SQUEEZED_FACTS = `(() => {
   return [...cut, ...beside].map((element) => element.textContent);
 })()`;
 
+/**
+ * Dates that break inside the date or inside the time, and buttons in a row of a wide table that need two lines. A time of one part has no
+ * place to break.
+ */
+const BROKEN_LINES = `(() => {
+  const linesOf = (node, start, end) => {
+    const range = document.createRange();
+    range.setStart(node, start);
+    range.setEnd(node, end);
+    return new Set([...range.getClientRects()].map(({ top }) => Math.round(top))).size;
+  };
+  const dates = [...document.querySelectorAll('time')].filter(({ firstChild: text }) => {
+    const gap = text.data.indexOf(' ');
+    const parts = gap < 0 ? [[0, text.length]] : [[0, gap], [gap + 1, text.length]];
+    return parts.some(([start, end]) => linesOf(text, start, end) > 1);
+  });
+  const buttons = innerWidth < 1200 ? [] : [...document.querySelectorAll('td button')].filter(
+    ({ firstChild: text }) => linesOf(text, 0, text.length) > 1);
+  return [...dates, ...buttons].map((element) => element.textContent);
+})()`;
+
 /** The element may be far from the page's first Tab stop. */
 const MAX_STEPS = 120;
 
@@ -109,6 +130,7 @@ export const openVisitor = async (
       expect(await page.locator('html').getAttribute('dir')).toBe(direction);
       expect([name, await problemsOf(page)]).toEqual([name, []]);
       expect([name, await page.evaluate<string[]>(SQUEEZED_FACTS)]).toEqual([name, []]);
+      expect([name, await page.evaluate<string[]>(BROKEN_LINES)]).toEqual([name, []]);
       if (locale === 'fa') {
         const latin = await page.evaluate<string[]>(LATIN_DATES_AND_AMOUNTS);
         expect([name, latin]).toEqual([name, []]);
@@ -128,7 +150,7 @@ export const openVisitor = async (
     complaints: () => complaints,
     tabTo,
     type: async (name, text) => {
-      await tabTo(`input[name=${name}]`);
+      await tabTo(`:is(input, textarea)[name=${name}]`);
       await page.keyboard.press('Control+A');
       await page.keyboard.type(text);
     },

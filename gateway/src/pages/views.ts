@@ -25,6 +25,8 @@ export interface Field {
   inputmode?: 'numeric';
   /** Whether the value is text in the language of the page, rather than a name or a code. */
   isText?: boolean;
+  /** Whether the text may have several lines. */
+  isLong?: boolean;
   /** Default: `name`. */
   apiName?: string;
   /** Set for the only field of a step. */
@@ -84,13 +86,14 @@ export const SIGN_OUT: Button = ['sign_out', message('account_deletion.sign_out'
 
 /**
  * A form whose first button is its primary action, unless the button is `secondary`. A `danger` button leads to an irreversible action, and a
- * `final` button executes it.
+ * `final` button executes it. `cancel` is a link that stands beside the buttons.
  */
 export const formOf = (
   { locale, csrf }: View,
   action: string,
   content: Html,
   buttons: readonly Button[],
+  cancel?: Html,
 ): Html => {
   const t = translator(locale);
   const [rankOfFirst] = buttons.map(([, , rank]) => rank);
@@ -103,7 +106,7 @@ ${content}
 ${buttons.map(
   ([value, label, rank]) =>
     html`<button name="action" value="${value}"${(rank === 'danger' || rank === 'final') && html` class="danger"`}>${t(label)}</button>\n`,
-)}</div>
+)}${cancel}</div>
 </div>
 </form>`;
 };

@@ -44,7 +44,7 @@ export const hourChart = (
   const begin = first && formatRecentTime(locale, first.start, dependencies.clock.now());
   const most = t(message('ops.chart.most', { count: top }));
   return html`<figure class="stack"><figcaption class="row"><strong>${t(title)}</strong>
-<span class="badge good">${t(done)}: ${numbers.done}</span> <span class="badge waiting">${t(open)}: ${numbers.open}</span></figcaption>
+<span class="swatch good">${t(done)}: ${numbers.done}</span> <span class="swatch waiting">${t(open)}: ${numbers.open}</span></figcaption>
 <svg class="chart" role="img" aria-label="${t(title)}. ${t(done)}: ${numbers.done}. ${t(open)}: ${numbers.open}. ${most}" viewBox="0 0 ${bars.length * STEP} ${HEIGHT}" preserveAspectRatio="none">${shapes}<line x1="0" x2="${bars.length * STEP}" y1="${HEIGHT}" y2="${HEIGHT}"/></svg>
 <p class="top quiet" dir="ltr"><bdi>${begin}</bdi><bdi>${t(message('ops.chart.now'))}</bdi></p>
 <p class="quiet">${most}</p></figure>`;

@@ -22,7 +22,7 @@ export interface Confirmation {
   /** Everything that must not have changed since it was shown. */
   state: readonly (string | number | null | undefined)[];
   /** A text field. `missing` is the message for an empty field, and is undefined if the text is optional. */
-  field?: Pick<Field, 'name' | 'label' | 'missing' | 'apiName'>;
+  field?: Pick<Field, 'name' | 'label' | 'missing' | 'apiName' | 'isLong'>;
   /** Set if the decision has already been made. The page says so, without a button. `result` answers a second click. */
   settled?: { text: Message; result?: ActionResult } | undefined;
   /** Undefined if there is nothing to do. */
@@ -82,14 +82,25 @@ const page = (operator: Operator, step: Step): Html => {
       : button.isDestructive === true
         ? [[CONFIRM + name, button.label, 'final']]
         : [[CONFIRM + name, button.label]];
+  const path = pathOf(operator, slug, back.query);
+  const linkBack = (label: Message): Html => html`<a class="button" href="${path}">${t(label)}</a>`;
   return html`<section class="card"><h2>${t(title)}</h2>
 ${hasChanged && html`<p class="notice" role="status">${t(message('ops.changed_meanwhile'))}</p>`}
 ${settled !== undefined && html`<p class="notice" role="status">${t(settled.text)}</p>`}
 ${settled === undefined && lead !== undefined && html`<p>${t(lead)}</p>`}
 ${facts}
 ${problemOf({ problem }, inputs)}
-${button !== undefined && formOf(operator, pathOf(operator, slug, back.query), html`${hidden}${inputsOf({ locale, problem }, inputs)}`, buttons)}
-<p><a class="button" href="${pathOf(operator, slug, back.query)}">${t(button === undefined ? back.label : message('ops.cancel'))}</a></p></section>`;
+${
+  button === undefined
+    ? html`<p>${linkBack(back.label)}</p>`
+    : formOf(
+        operator,
+        path,
+        html`${hidden}${inputsOf({ locale, problem }, inputs)}`,
+        buttons,
+        linkBack(message('ops.cancel')),
+      )
+}</section>`;
 };
 
 /** The error of the API about the field, or the message for a missing text. */

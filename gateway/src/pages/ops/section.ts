@@ -3,7 +3,7 @@
 import { encodeCursor, LAST_PAGE_NUMBER } from '@fitness/shared/http/pagination.ts';
 import { API_PREFIX } from '@fitness/shared/http/server.ts';
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
-import { type Message, message, unavailable } from '@fitness/shared/kernel/error.ts';
+import { isAppError, type Message, message, unavailable } from '@fitness/shared/kernel/error.ts';
 import type { MessageKey } from '@fitness/shared/kernel/i18n/catalogue.ts';
 import { formatNumber, type Translate, type Translator } from '@fitness/shared/kernel/i18n/translate.ts';
 import { latinDigits } from '@fitness/shared/kernel/i18n/typed-day.ts';
@@ -331,10 +331,25 @@ ${body}</tbody></table>`;
 export const amountOf = (t: Translate, tooman: unknown): Html =>
   html`<strong class="whole">${t(message('ops.tooman', { amount: Number(tooman) }))}</strong>`;
 
+/** The word for a stored value. A value of a newer release has no word yet, and is shown unchanged. */
+export const wordOf = (t: Translate, words: Readonly<Record<string, MessageKey>>, value: string): string => {
+  const key = Object.hasOwn(words, value) ? words[value] : undefined;
+  return key === undefined ? value : t(message(key));
+};
+
 /** A code to copy into another program. A click selects the whole code, and the script reveals the copy button. */
 export const copyable = (t: Translate, code: string): Html =>
   html`<span class="row"><span class="${SHORT_NUMBER.test(code) ? 'code whole' : 'code'}" dir="ltr">${code}</span>
 ${copyButton(t, code)}</span>`;
+
+const GROUP_LENGTH = 4;
+
+/** {@link copyable} for an account number, which is easier to compare in groups. Copies of it have no spaces. */
+export const copyableInGroups = (t: Translate, number: string): Html => {
+  const groups = number.match(new RegExp(`.{1,${GROUP_LENGTH}}`, 'g')) ?? [];
+  return html`<span class="row"><span class="code groups" dir="ltr">${groups.map((group) => html`<span class="whole">${group}</span>`)}</span>
+${copyButton(t, number)}</span>`;
+};
 
 export const copyButton = (t: Translate, text: string): Html =>
   html`<button type="button" hidden data-copy="${text}" data-copied="${t(message('ops.copied'))}">${t(message('ops.copy'))}</button>`;
@@ -377,6 +392,19 @@ export const actionForm = (
     ([name, value]) => html`<input type="hidden" name="${name}" value="${value}">\n`,
   );
   return formOf(operator, pathOf(operator, slug, query), html`${inputs}`, buttons);
+};
+
+/** One part of a page. If its service does not answer, only this part reports the failure. */
+export const partOf = async (
+  { t }: Operator,
+  title: MessageKey,
+  content: () => Promise<Html | false>,
+): Promise<Html | false> => {
+  const shown = await content().catch((error: unknown) => {
+    if (!isAppError(error) || error.kind !== 'unavailable') throw error;
+    return html`<p class="problem">${t(message('ops.part.unavailable'))}</p>`;
+  });
+  return shown !== false && html`<section class="card"><h2>${t(message(title))}</h2>${shown}</section>\n`;
 };
 
 export const emptyList = (t: Translate, key: MessageKey): Html =>

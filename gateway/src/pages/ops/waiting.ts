@@ -1,5 +1,5 @@
 /** Items that wait for an operator: how many, since when, and whether they are late. */
-import { DAY_MS, HOUR_MS } from '@fitness/shared/kernel/clock.ts';
+import { DAY_MS, HOUR_MS, parseTimestamp } from '@fitness/shared/kernel/clock.ts';
 import { message } from '@fitness/shared/kernel/error.ts';
 import { formatNumber } from '@fitness/shared/kernel/i18n/translate.ts';
 import { finishesWithin } from '@fitness/shared/kernel/timing.ts';
@@ -27,7 +27,7 @@ export const LATE_AFTER_MS = {
 const TIMEOUT_MS = 2_000;
 
 export const isPast = ({ dependencies }: Operator, timestamp: string, afterMs: number): boolean =>
-  dependencies.clock.now().getTime() - new Date(`${timestamp.replace(' ', 'T')}Z`).getTime() > afterMs;
+  dependencies.clock.now().getTime() - parseTimestamp(timestamp).getTime() > afterMs;
 
 const isLate = (operator: Operator, { count, oldest, lateAfterMs }: Waiting): boolean =>
   count > 0 &&

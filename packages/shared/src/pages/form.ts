@@ -15,6 +15,8 @@ export interface Input {
   maxLength?: number | undefined;
   /** Whether the value is text in the language of the page, unlike a name or a code. */
   isText?: boolean | undefined;
+  /** Whether the text may have several lines. */
+  isLong?: boolean | undefined;
   /** The only input of a step. It has the focus when nothing was refused. */
   isFocused?: boolean | undefined;
   /** Why the value was refused. */
@@ -42,11 +44,16 @@ const inputOf = (input: Input, isFocused: boolean): Html => {
     inputmode,
     maxLength = 1_000,
     isText,
+    isLong,
     refused = [],
   } = input;
   const state =
     isRefused(input) && html` id="${name}-refused" aria-invalid="true" aria-describedby="${name}-problem"`;
-  const control = html`<input name="${name}" type="${type}" autocomplete="${autocomplete}" autocapitalize="none" dir="${isText === true ? 'auto' : 'ltr'}" maxlength="${maxLength}" value="${value}"${inputmode !== undefined && html` inputmode="${inputmode}"`}${state}${isFocused && html` autofocus`}>`;
+  const attributes = html`autocomplete="${autocomplete}" dir="${isText === true ? 'auto' : 'ltr'}" maxlength="${maxLength}"`;
+  const control =
+    isLong === true
+      ? html`<textarea name="${name}" rows="3" ${attributes}${state}${isFocused && html` autofocus`}>\n${value}</textarea>`
+      : html`<input name="${name}" type="${type}" autocapitalize="none" ${attributes} value="${value}"${inputmode !== undefined && html` inputmode="${inputmode}"`}${state}${isFocused && html` autofocus`}>`;
   return isRefused(input)
     ? refusedInput(label, name, refused, control)
     : html`<label>${label}\n${control}</label>`;

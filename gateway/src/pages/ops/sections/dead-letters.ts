@@ -1,8 +1,7 @@
 /** Events that a service could not handle. */
 import { message, unavailable } from '@fitness/shared/kernel/error.ts';
-import { formatNumber } from '@fitness/shared/kernel/i18n/translate.ts';
 import { DEAD_LETTERS_PER_PAGE, deadLettersSchema } from '@fitness/shared/kernel/operations.ts';
-import { type Html, html } from '@fitness/shared/pages/html.ts';
+import { type Html, html, isolate } from '@fitness/shared/pages/html.ts';
 import { timeOf } from '@fitness/shared/pages/time.ts';
 import type { z } from 'zod';
 import { SERVICES, type Service } from '../../../request/routes.ts';
@@ -56,7 +55,7 @@ ${factsOf(t, [
   ['ops.dead_letter.subject', subjectOf(operator, letter, names)],
   ['ops.dead_letter.id', letter.id],
   ['ops.dead_letter.consumer', letter.consumer],
-  ['ops.dead_letter.attempts', letter.attempts],
+  ['ops.dead_letter.attempts', letter.attempts === 0 ? null : letter.attempts],
   ['ops.dead_letter.error', html`<span class="code" dir="ltr">${letter.error}</span>`],
 ])}
 ${
@@ -75,7 +74,7 @@ const pagesIn = ({ query }: Operator): Record<string, string> =>
   );
 
 const serviceCard = async (operator: Operator, service: Service): Promise<Html | undefined> => {
-  const { t, locale } = operator;
+  const { t } = operator;
   const name = html`<bdi dir="ltr">${service}</bdi>`;
   const waiting = await count(operator, service);
   if (waiting === 0) return undefined;
@@ -93,7 +92,7 @@ const serviceCard = async (operator: Operator, service: Service): Promise<Html |
     last_page: Math.max(1, Math.ceil(total / DEAD_LETTERS_PER_PAGE)),
   };
   const turn = turnByLink(operator, SLUG, service, pagesIn(operator));
-  return html`<section class="card"><h2>${name}: ${formatNumber(locale, total)}</h2>
+  return html`<section class="card"><h2>${t(message('ops.dead_letters.of', { service: isolate(service), count: total }))}</h2>
 ${listOf(operator, { body: { meta }, items, none: 'ops.dead_letters.none', turn })}</section>`;
 };
 

@@ -7,6 +7,7 @@ import { type Confirmation, decisionOf } from '../decision.ts';
 import { memberLink, type Names } from '../members.ts';
 import {
   type Prices,
+  priceOf,
   productName,
   type Refund,
   readBuyers,
@@ -25,6 +26,7 @@ import {
   type Operator,
   outcomeOf,
   pageIn,
+  partOf,
   read,
   readPayment,
   type Section,
@@ -35,7 +37,7 @@ import { LATE_AFTER_MS } from '../waiting.ts';
 const SLUG = 'disputes';
 const DEPOSITS = '/payments/deposit/disputed';
 const REFUNDS = '/payments/store-purchases/refund-queue';
-const NOTE = { name: 'note', label: message('ops.note'), missing: message('enter.note') };
+const NOTE = { name: 'note', label: message('ops.note'), missing: message('enter.note'), isLong: true };
 
 interface Deposit {
   payment: {
@@ -78,7 +80,7 @@ const depositFacts = (operator: Operator, deposit: Deposit, more: readonly FactR
   const { payment, track_id: trackId, reported } = deposit;
   return factsOf(t, [
     ['ops.user', memberLink(operator, payment.user, payment.user_id)],
-    ['ops.amount', amountOf(t, payment.amount)],
+    ['ops.amount.requested', amountOf(t, payment.amount)],
     ['ops.charged', reported?.charged_rial == null ? null : amountOf(t, tooman(reported.charged_rial))],
     ...more,
     ['ops.track_id', trackId === undefined ? null : html`<span class="code" dir="ltr">${trackId}</span>`],
@@ -107,16 +109,27 @@ ${actionForm(operator, SLUG, {
 })}</li>\n`;
 };
 
+/** Names the current price too, if it is known. */
+const refundedLabel = (operator: Operator, refund: Refund, prices: Prices): Message => {
+  const product = productName(operator, refund.product_id);
+  const amount = priceOf(refund, prices);
+  return amount === undefined
+    ? message('ops.refunded', { product })
+    : message('ops.refunded.price', { product, amount });
+};
+
+const grantedLabel = (operator: Operator, { product_id: id }: Refund): Message =>
+  message('ops.granted', { product: productName(operator, id) });
+
 const refundItem = (operator: Operator, refund: Refund, buyers: Names, prices: Prices): Html => {
   const { id } = refund;
-  const product = productName(operator, refund.product_id);
   return html`<li><h3>${operator.t(message('ops.refund', { id }))}</h3>
 ${refundFacts(operator, refund, buyers, prices)}
 ${actionForm(operator, SLUG, {
   hidden: { refund_id: id },
   buttons: [
-    ['refunded', message('ops.refunded', { product }), 'secondary'],
-    ['granted', message('ops.granted', { product }), 'danger'],
+    ['refunded', refundedLabel(operator, refund, prices), 'secondary'],
+    ['granted', grantedLabel(operator, refund), 'danger'],
   ],
 })}</li>\n`;
 };
@@ -128,14 +141,41 @@ const pagesIn = ({ query }: Operator): Record<'deposits' | 'refunds', string> =>
   refunds: pageIn(query, 'refunds'),
 });
 
-const readBoth = async (operator: Operator): Promise<{ deposits: Body; refunds: Body }> => {
-  const pages = pagesIn(operator);
-  const [deposits, refunds] = await Promise.all([
-    read(operator, `${DEPOSITS}?page=${pages.deposits}`),
-    read(operator, `${REFUNDS}?page=${pages.refunds}`),
-  ]);
-  return { deposits, refunds };
+const readDeposits = (operator: Operator): Promise<Body> =>
+  read(operator, `${DEPOSITS}?page=${pagesIn(operator).deposits}`);
+
+const readRefunds = (operator: Operator): Promise<Body> =>
+  read(operator, `${REFUNDS}?page=${pagesIn(operator).refunds}`);
+
+/** One list of the page, with its own pagination. */
+const cardOf = (
+  operator: Operator,
+  name: 'deposits' | 'refunds',
+  readList: () => Promise<{ body: Body; items: readonly Html[] }>,
+): Promise<Html | false> => {
+  const label = `ops.disputes.${name}` as const;
+  return partOf(operator, label, async () => {
+    const turn = turnByLink(operator, SLUG, name, pagesIn(operator));
+    return listOf(operator, { ...(await readList()), none: 'ops.none', label, turn });
+  });
 };
+
+const depositsCard = (operator: Operator): Promise<Html | false> =>
+  cardOf(operator, 'deposits', async () => {
+    const body = await readDeposits(operator);
+    return { body, items: (body.data as Deposit[]).map((row) => depositItem(operator, row)) };
+  });
+
+const refundsCard = (operator: Operator): Promise<Html | false> =>
+  cardOf(operator, 'refunds', async () => {
+    const body = await readRefunds(operator);
+    const rows = body.data as Refund[];
+    const [buyers, prices] = await Promise.all([
+      readBuyers(operator, rows),
+      rows.length === 0 ? undefined : readPrices(operator),
+    ]);
+    return { body, items: rows.map((row) => refundItem(operator, row, buyers, prices)) };
+  });
 
 /** Finds open and resolved disputes. The page reports a resolved one, so nobody returns the money twice. */
 const findDeposit = async (operator: Operator, { payment_id: id }: Fields): Promise<Deposit | undefined> => {
@@ -198,7 +238,6 @@ const refundDecision = (outcome: 'refunded' | 'granted'): NonNullable<Section['a
     missing: message('ops.refund.closed'),
     confirmation: async (operator, refund) => {
       const { id, user_id: userId, product_id: productId, channel } = refund;
-      const product = productName(operator, productId);
       const [buyers, prices] = await Promise.all([readBuyers(operator, [refund]), readPrices(operator)]);
       return {
         title: message(`ops.${outcome}.title`, { id }),
@@ -207,7 +246,10 @@ const refundDecision = (outcome: 'refunded' | 'granted'): NonNullable<Section['a
         repeated: ['refund_id'],
         state: [id, userId, productId, channel],
         field: NOTE,
-        button: { label: message(`ops.${outcome}`, { product }), isDestructive: outcome === 'granted' },
+        button:
+          outcome === 'granted'
+            ? { label: grantedLabel(operator, refund), isDestructive: true }
+            : { label: refundedLabel(operator, refund, prices) },
         back: { label: message('ops.disputes.all') },
       };
     },
@@ -228,26 +270,9 @@ export const disputes: Section = {
   slug: SLUG,
   title: 'ops.disputes',
   permissions: [['payments.view_all', 'payments.resolve_disputes']],
-  show: async (operator) => {
-    const { t } = operator;
-    const { deposits, refunds } = await readBoth(operator);
-    const cardOf = (name: 'deposits' | 'refunds', body: Body, items: readonly Html[]): Html => {
-      const label = `ops.disputes.${name}` as const;
-      const turn = turnByLink(operator, SLUG, name, pagesIn(operator));
-      return html`<section class="card"><h2>${t(message(label))}</h2>
-${listOf(operator, { body, items, none: 'ops.none', label, turn })}</section>\n`;
-    };
-    const depositItems = (deposits.data as Deposit[]).map((row) => depositItem(operator, row));
-    const rows = refunds.data as Refund[];
-    const [buyers, prices] = await Promise.all([
-      readBuyers(operator, rows),
-      rows.length === 0 ? {} : readPrices(operator),
-    ]);
-    const refundItems = rows.map((row) => refundItem(operator, row, buyers, prices));
-    return html`${cardOf('deposits', deposits, depositItems)}${cardOf('refunds', refunds, refundItems)}`;
-  },
+  show: async (operator) => html`${await Promise.all([depositsCard(operator), refundsCard(operator)])}`,
   watch: async (operator) => {
-    const { deposits, refunds } = await readBoth(operator);
+    const [deposits, refunds] = await Promise.all([readDeposits(operator), readRefunds(operator)]);
     const depositIds = (deposits.data as Deposit[]).map(({ payment }) => `d${payment.id}`);
     return [...depositIds, ...(refunds.data as Refund[]).map(({ id }) => `r${id}`)].join();
   },

@@ -107,11 +107,21 @@ ${IMAGE.test(filename) && html`<img class="document" src="${address}" alt="${t(m
 </div>`;
 };
 
-/** The holder of the license: the trainer, or the owner of the gym. */
-const holderOf = async (operator: Operator, { name }: Kind, owner: Owner): Promise<Html | null> => {
-  if (name === 'trainer') return memberLink(operator, owner);
-  const { user_id: id } = owner as { user_id?: number | null };
-  return id == null ? null : memberLink(operator, (await readNames(operator, [id])).get(id), id);
+/** The member who holds each license, by the id of the trainer or the gym: the trainer, or the owner of the gym. */
+const holdersOf = async (
+  operator: Operator,
+  { name }: Kind,
+  owners: readonly Owner[],
+): Promise<ReadonlyMap<number, Html>> => {
+  if (name === 'trainer') return new Map(owners.map((owner) => [owner.id, memberLink(operator, owner)]));
+  const gyms = owners.flatMap(({ id, user_id: userId }) =>
+    typeof userId === 'number' ? [{ id, userId }] : [],
+  );
+  const names = await readNames(
+    operator,
+    gyms.map(({ userId }) => userId),
+  );
+  return new Map(gyms.map(({ id, userId }) => [id, memberLink(operator, names.get(userId), userId)]));
 };
 
 /** The current state of a license under review. */
@@ -142,7 +152,7 @@ const licenseFacts = async (operator: Operator, license: License): Promise<Html>
   const state = typeof approved !== 'boolean' ? 'pending' : approved ? 'approved' : 'rejected';
   return factsOf(t, [
     ['ops.license.state', t(message(`ops.license.${state}`))],
-    ['ops.license.holder', await holderOf(operator, kind, owner)],
+    ['ops.user', (await holdersOf(operator, kind, [owner])).get(owner.id)],
     ['ops.license.reviewed_name', reviewed],
     ['ops.license.id', mediaId],
   ]);
@@ -185,14 +195,25 @@ const list = async (operator: Operator): Promise<Html> => {
   const pages = Object.fromEntries(kinds.map((kind) => [kind.pages, pageIn(query, kind.pages)]));
   const cards = kinds.map(async (kind) => {
     const body = await pending(operator, kind);
+    const holders = await holdersOf(operator, kind, body.data as Owner[]);
     const items = (body.data as Owner[]).map((owner) => {
       const name = reviewedName(operator, body, owner);
+      // The title of a trainer license names its holder.
+      const holder = kind.name === 'gym' ? holders.get(owner.id) : undefined;
+      const isExplained = name !== undefined || holder !== undefined;
       return html`<li><a href="${pathOf(operator, SLUG, `&kind=${kind.name}&id=${owner.id}`)}">${title(operator, kind, owner)}</a>
-${name !== undefined && factsOf(t, [['ops.license.reviewed_name', name]])}</li>\n`;
+${
+  isExplained &&
+  factsOf(t, [
+    ['ops.user', holder],
+    ['ops.license.reviewed_name', name],
+  ])
+}</li>\n`;
     });
     const label = `ops.license.${kind.pages}` as const;
     const turn = turnByLink(operator, SLUG, kind.pages, pages);
     return html`<section class="card"><h2>${t(message(label))}</h2>
+${items.length > 1 && html`<p class="quiet">${t(message('ops.license.order'))}</p>`}
 ${listOf(operator, { body, items, none: 'ops.license.none', label, turn })}</section>\n`;
   });
   return html`${await Promise.all(cards)}`;
@@ -252,6 +273,7 @@ const licenseDecision = (name: 'approve' | 'reject'): Record<string, Action> => 
                 apiName: `${kind.prefix}_rejection_reason`,
                 label: message('ops.license.reason'),
                 missing: message('enter.reason'),
+                isLong: true,
               },
             }),
         button: { label: message(`ops.license.${name}`), isDestructive: !isApproval },

@@ -1,21 +1,28 @@
 /** The page of one account, with every part that the operator may see. Each part requires an API permission. */
 import { BLOCKERS } from '@fitness/contracts/blockers.ts';
 import { can } from '@fitness/shared/kernel/caller.ts';
-import { isAppError, type Message, message, unavailable } from '@fitness/shared/kernel/error.ts';
+import { type Message, message, unavailable } from '@fitness/shared/kernel/error.ts';
 import type { MessageKey } from '@fitness/shared/kernel/i18n/catalogue.ts';
-import { formatDay, formatNumber, type Locale } from '@fitness/shared/kernel/i18n/translate.ts';
+import {
+  formatDay,
+  formatLanguage,
+  formatNumber,
+  formatSeries,
+  type Locale,
+} from '@fitness/shared/kernel/i18n/translate.ts';
 import type { Permission } from '@fitness/shared/kernel/permissions.ts';
 import { type Html, html, isolate } from '@fitness/shared/pages/html.ts';
 import { time } from '../../views.ts';
 import { auditTable, type Entry, readAuditNames } from '../audit-entries.ts';
 import { decisionOf } from '../decision.ts';
 import { MEMBERS, memberLink, nameOf, readNames } from '../members.ts';
+import { type Described, descriptionOf } from '../payment-description.ts';
 import {
   type Action,
   actionForm,
   amountOf,
   type Column,
-  copyable,
+  copyableInGroups,
   countOf,
   type Done,
   emptyList,
@@ -27,16 +34,17 @@ import {
   type Operator,
   outcomeOf,
   pageIn,
+  partOf,
   pathOf,
   read,
   type Section,
   tableOf,
   turnByLink,
   userName,
+  wordOf,
 } from '../section.ts';
 import { type Role, roleTitle } from './roles.ts';
 import { isStaff } from './users.ts';
-import { descriptionOf } from './withdrawals.ts';
 
 interface Member {
   id: number;
@@ -65,19 +73,6 @@ const findMember = async (operator: Operator, id: string): Promise<Member | unde
   if (status === 404) return undefined;
   if (status !== 200) throw unavailable(`/users answered ${status}`);
   return body.user as Member;
-};
-
-/** One part of the page. If its service does not answer, only this part reports the failure. */
-const card = async (
-  { t }: Operator,
-  title: MessageKey,
-  content: () => Promise<Html | false>,
-): Promise<Html | false> => {
-  const shown = await content().catch((error: unknown) => {
-    if (!isAppError(error) || error.kind !== 'unavailable') throw error;
-    return html`<p class="problem">${t(message('ops.member.unavailable'))}</p>`;
-  });
-  return shown !== false && html`<section class="card"><h2>${t(message(title))}</h2>${shown}</section>\n`;
 };
 
 const stateOf = ({ t }: Operator, member: Member | undefined): Html => {
@@ -114,13 +109,12 @@ const accountOf = async (operator: Operator, member: Member): Promise<Html> => {
   const { deletion_requested_at: requestedAt, deletion_scheduled_at: scheduledAt } = member;
   const names = await readNames(operator, [referrer]);
   return html`${factsOf(t, [
-    ['ops.member.state', stateOf(operator, member)],
     ['account_deletion.requested_at', requestedAt === null ? null : time(operator, requestedAt)],
     ['ops.deletion_at', scheduledAt === null ? null : time(operator, scheduledAt)],
     ['ops.id', String(member.id)],
     ['ops.email', member.email],
     ['ops.phone', member.phone],
-    ['ops.bank_account', iban === null ? null : copyable(t, iban)],
+    ['ops.bank_account', iban === null ? null : copyableInGroups(t, iban)],
     ['ops.member.birth_date', birth === null ? null : html`<bdi>${formatDay(locale, birth)}</bdi>`],
     ['ops.field.height', height == null ? null : html`${t(message('ops.centimeters', { amount: height }))}`],
     ['ops.member.kinds', kindsOf(operator, member)],
@@ -139,38 +133,34 @@ const accountOf = async (operator: Operator, member: Member): Promise<Html> => {
 <p><a href="${pathOf(operator, 'users', `&id=${member.id}`)}">${t(message('ops.member.roles'))}</a></p>`;
 };
 
+const PLANS = { plus: 'ops.plan.plus' } as const;
+
 const subscriptionOf = (operator: Operator, { current_subscription: current }: Member): Html =>
   current === null
     ? emptyList(operator.t, 'ops.member.subscription.none')
     : factsOf(operator.t, [
-        ['ops.product', current.type],
+        ['ops.product', wordOf(operator.t, PLANS, current.type)],
         ['ops.member.starts', time(operator, current.starts_at)],
         ['ops.member.expires', time(operator, current.expires_at)],
       ]);
 
-interface Payment {
+interface Payment extends Described {
   id: number;
   type: string;
   amount: number;
-  description: string | null;
   is_done: boolean;
   rejected_at: string | null;
   created_at: string;
 }
 
-const PAYMENT_TYPES = [
-  'deposit',
-  'income',
-  'purchase',
-  'withdrawal',
-  'commission',
-  'store_purchase',
-] as const;
-
-const paymentType = ({ t }: Operator, { type }: Payment): string => {
-  const key = PAYMENT_TYPES.find((name) => name === type);
-  return key === undefined ? type : t(message(`ops.payment.${key}`));
-};
+const PAYMENT_TYPES = {
+  deposit: 'ops.payment.deposit',
+  income: 'ops.payment.income',
+  purchase: 'ops.payment.purchase',
+  withdrawal: 'ops.payment.withdrawal',
+  commission: 'ops.payment.commission',
+  store_purchase: 'ops.payment.store_purchase',
+} as const;
 
 const paymentState = ({ t }: Operator, payment: Payment): Html => {
   if (payment.rejected_at !== null)
@@ -182,10 +172,11 @@ const paymentState = ({ t }: Operator, payment: Payment): Html => {
 
 const paymentColumns = (operator: Operator): readonly Column<Payment>[] => [
   { label: 'ops.id', value: ({ id }) => String(id) },
-  { label: 'ops.payment.type', value: (payment) => paymentType(operator, payment) },
+  { label: 'ops.payment.type', value: ({ type }) => wordOf(operator.t, PAYMENT_TYPES, type) },
   { label: 'ops.amount', value: ({ amount }) => amountOf(operator.t, amount), kind: 'number' },
   { label: 'ops.payment.state', value: (payment) => paymentState(operator, payment) },
-  { label: 'ops.description', value: (payment) => descriptionOf(operator, payment) },
+  { label: 'ops.description', value: (payment) => descriptionOf(payment) },
+  { label: 'ops.ref_number', value: ({ meta }) => meta?.ref_number ?? meta?.reference },
   { label: 'ops.created', value: ({ created_at: at }) => time(operator, at) },
 ];
 
@@ -294,13 +285,19 @@ const mayEndSessions = ({ caller }: Operator, member: Member): boolean =>
 const programOf = ({ t }: Operator, { name }: Session): string =>
   name ?? t(message('ops.member.program.unknown'));
 
-const deviceOf = ({ device }: Session): Html | null =>
-  device && html`<bdi dir="ltr">${device.platform}, ${device.locale}</bdi>`;
+/** Names that are the same in every language. */
+const SYSTEMS: Readonly<Record<string, string>> = { android: 'Android', ios: 'iOS' };
+
+const deviceOf = ({ t, locale }: Operator, { device }: Session): Html | null => {
+  if (device === null) return null;
+  const platform = SYSTEMS[device.platform] ?? wordOf(t, { web: 'ops.platform.web' }, device.platform);
+  return html`${formatSeries(locale, [platform, formatLanguage(locale, device.locale)])}`;
+};
 
 const sessionColumns = (operator: Operator, member: Member): readonly Column<Session>[] => [
   { label: 'ops.member.program', value: (session) => programOf(operator, session) },
   { label: 'ops.member.address', value: ({ address }) => address },
-  { label: 'ops.member.device', value: deviceOf },
+  { label: 'ops.member.device', value: (session) => deviceOf(operator, session) },
   { label: 'ops.member.signed_in', value: ({ created_at: at }) => time(operator, at) },
   { label: 'ops.member.used', value: ({ last_used_at: at }) => time(operator, at) },
   ...(mayEndSessions(operator, member)
@@ -431,7 +428,7 @@ const cardsOf = (operator: Operator, id: string, member: Member | undefined): Pr
     title: MessageKey,
     isShown: boolean,
     content: () => Promise<Html | false>,
-  ): Promise<Html | false>[] => (isShown ? [card(operator, title, content)] : []);
+  ): Promise<Html | false>[] => (isShown ? [partOf(operator, title, content)] : []);
   const ofLive = (
     title: MessageKey,
     isShown: boolean,
@@ -543,7 +540,7 @@ const sessionEndOfId = (id: string): Record<string, Action> =>
         ['ops.user', memberLink(operator, live)],
         ['ops.member.program', programOf(operator, session)],
         ['ops.member.address', session.address],
-        ['ops.member.device', deviceOf(session)],
+        ['ops.member.device', deviceOf(operator, session)],
         ['ops.member.signed_in', time(operator, session.created_at)],
         ['ops.member.used', time(operator, session.last_used_at)],
       ]),

@@ -1,16 +1,18 @@
 /** Withdrawals that are neither paid nor rejected. */
+import { parseTimestamp } from '@fitness/shared/kernel/clock.ts';
 import { message } from '@fitness/shared/kernel/error.ts';
-import { LOCALES, translate } from '@fitness/shared/kernel/i18n/translate.ts';
 import { type Html, html } from '@fitness/shared/pages/html.ts';
+import { timeOf } from '@fitness/shared/pages/time.ts';
 import type { Fields } from '../../form-pages.ts';
 import { time } from '../../views.ts';
 import { type Confirmation, decisionOf } from '../decision.ts';
 import { memberLink } from '../members.ts';
+import { type Described, descriptionOf } from '../payment-description.ts';
 import {
   actionForm,
   amountOf,
   type Column,
-  copyable,
+  copyableInGroups,
   countOf,
   type FactRow,
   factsOf,
@@ -30,14 +32,13 @@ const SLUG = 'withdrawals';
 /** Oldest first, because members wait for their money. */
 const LIST = '/payments?type=withdrawal&is_done=false&rejected=false&order=ASC';
 
-interface Withdrawal {
+interface Withdrawal extends Described {
   id: number;
   type: string;
   user_id: number;
   user: unknown;
   amount: number;
-  description: string | null;
-  meta: { bank_account_number?: string | null } | null;
+  meta: (Described['meta'] & { bank_account_number?: string | null }) | null;
   is_done: boolean;
   rejected_at: string | null;
   user_balance?: number;
@@ -45,20 +46,18 @@ interface Withdrawal {
 }
 
 const accountOf = ({ t }: Operator, { meta }: Withdrawal): Html | null =>
-  meta?.bank_account_number == null ? null : copyable(t, meta.bank_account_number);
+  meta?.bank_account_number == null ? null : copyableInGroups(t, meta.bank_account_number);
 
-const DEFAULT_DESCRIPTIONS = ['payments.withdrawal_description', 'payments.deposit_description'] as const;
-
-/** Translates a default description, which the wallet stores in the language of the request. */
-export const descriptionOf = (
-  { t }: Operator,
-  { description }: { description: string | null },
-): string | null => {
-  const isDefault = (key: (typeof DEFAULT_DESCRIPTIONS)[number]): boolean =>
-    LOCALES.some((locale) => translate(locale, key) === description);
-  const key = DEFAULT_DESCRIPTIONS.find(isDefault);
-  return key === undefined ? description : t(message(key));
+/** When the withdrawal was requested, and when it must be decided. */
+const timesOf = (operator: Operator, { created_at: createdAt }: Withdrawal): Html => {
+  const { t } = operator;
+  const isLate = isPast(operator, createdAt, LATE_AFTER_MS.withdrawal);
+  return html`${time(operator, createdAt)}<br>
+<span class="quiet">${t(message('ops.waiting.late_after'))}: ${deadlineOf(operator, createdAt)}</span>${isLate && html` <span class="badge bad">${t(message('ops.late'))}</span>`}`;
 };
+
+const deadlineOf = (operator: Operator, createdAt: string): Html =>
+  timeOf(operator.locale, new Date(parseTimestamp(createdAt).getTime() + LATE_AFTER_MS.withdrawal));
 
 const buttonsOf = (operator: Operator, { id, amount }: Withdrawal): Html =>
   actionForm(operator, SLUG, {
@@ -76,12 +75,7 @@ const columnsOf = (operator: Operator): readonly Column<Withdrawal>[] => {
     { label: 'ops.user', value: ({ user }) => memberLink(operator, user) },
     { label: 'ops.amount', value: ({ amount }) => amountOf(t, amount), kind: 'number' },
     { label: 'ops.bank_account', value: (withdrawal) => accountOf(operator, withdrawal) },
-    { label: 'ops.description', value: (withdrawal) => descriptionOf(operator, withdrawal) },
-    {
-      label: 'ops.created',
-      value: ({ created_at: at }) =>
-        html`${time(operator, at)}${isPast(operator, at, LATE_AFTER_MS.withdrawal) && html` <span class="badge bad">${t(message('ops.waiting.late'))}</span>`}`,
-    },
+    { label: 'ops.created', value: (withdrawal) => timesOf(operator, withdrawal) },
     { label: 'ops.decision', value: (withdrawal) => buttonsOf(operator, withdrawal) },
   ];
 };
@@ -99,8 +93,9 @@ const factsOfOne = (operator: Operator, withdrawal: Withdrawal, decision: 'pay' 
     ['ops.amount', amountOf(t, amount)],
     ['ops.bank_account', accountOf(operator, withdrawal)],
     balanceAfter,
-    ['ops.description', descriptionOf(operator, withdrawal)],
+    ['ops.description', descriptionOf(withdrawal)],
     ['ops.created', time(operator, createdAt)],
+    ['ops.waiting.late_after', deadlineOf(operator, createdAt)],
   ]);
 };
 
@@ -159,7 +154,12 @@ const reject = decisionOf<Withdrawal>('reject', {
     settled: settledAs(withdrawal, 'rejected'),
     title: message('ops.reject.title', { id: withdrawal.id }),
     lead: message('ops.reject.lead'),
-    field: { name: 'reason', label: message('ops.reject.reason'), missing: message('enter.reason') },
+    field: {
+      name: 'reason',
+      label: message('ops.reject.reason'),
+      missing: message('enter.reason'),
+      isLong: true,
+    },
     button: { label: message('ops.reject', { amount: withdrawal.amount }), isDestructive: true },
   }),
   perform: async (operator, { id }, { reason = '' }) => {

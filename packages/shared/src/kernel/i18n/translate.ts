@@ -44,11 +44,13 @@ void instance.init({
 interface Formats {
   number: Intl.NumberFormat;
   list: Intl.ListFormat;
+  series: Intl.ListFormat;
   /** A calendar day, which is independent of time zones. */
   day: Intl.DateTimeFormat;
   date: Intl.DateTimeFormat;
   time: Intl.DateTimeFormat;
   weekday: Intl.DateTimeFormat;
+  language: Intl.DisplayNames;
 }
 
 const formatsOf = (catalogue: Catalogue): Formats => {
@@ -58,10 +60,12 @@ const formatsOf = (catalogue: Catalogue): Formats => {
   return {
     number: new Intl.NumberFormat(tag),
     list: new Intl.ListFormat(tag),
+    series: new Intl.ListFormat(tag, { type: 'unit', style: 'short' }),
     day: new Intl.DateTimeFormat(tag, { ...day, timeZone: 'UTC' }),
     date: new Intl.DateTimeFormat(tag, { ...day, timeZone }),
     time: new Intl.DateTimeFormat(tag, { hour: '2-digit', minute: '2-digit', hourCycle: 'h23', timeZone }),
     weekday: new Intl.DateTimeFormat(tag, { weekday: 'long', timeZone: 'UTC' }),
+    language: new Intl.DisplayNames(tag, { type: 'language' }),
   };
 };
 
@@ -109,6 +113,10 @@ export const instantParts = (locale: Locale, instant: Date): [date: string, time
 export const formatList = (locale: Locale, texts: readonly string[]): string =>
   formats(locale).list.format(texts);
 
+/** `Android, Persian` in English, `Android، فارسی` in Persian. */
+export const formatSeries = (locale: Locale, texts: readonly string[]): string =>
+  formats(locale).series.format(texts);
+
 const DAY = /^\d{4}-\d\d-\d\d$/;
 const TIMESTAMP = /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/;
 
@@ -119,6 +127,10 @@ export const formatDay = (locale: Locale, text: string): string =>
 /** {@link formatInstant} for a timestamp of the API, `YYYY-MM-DD HH:MM:SS` in UTC. Any other text is returned unchanged. */
 export const formatTimestampIn = (locale: Locale, text: string): string =>
   TIMESTAMP.test(text) ? formatInstant(locale, parseTimestamp(text)) : text;
+
+/** The name of a language, such as `fa`: `Persian` in English, `فارسی` in Persian. */
+export const formatLanguage = (locale: Locale, tag: string): string =>
+  formats(locale).language.of(tag) ?? tag;
 
 /** The name of a weekday; 0 is Sunday. */
 export const formatWeekday = (locale: Locale, day: number): string =>
