@@ -1,8 +1,8 @@
 /**
- * Work that is bounded by a password check. Log-ins are compared with argon2 alone. Phase 1 of delete-account, one call at a time, is
- * compared with one argon2 check plus the slowest of the account's five blockers. Two further rows show
- * the minimum that each can take, with bare clients and no code of identity. For phase 1 that includes a call through the gateway;
- * for a log-in it excludes HTTP.
+ * Work that is bounded by a password check. Sign-ins are compared with argon2 alone. Phase 1 of delete-account, one
+ * call at a time, is compared with one argon2 check plus the slowest of the account's five blockers. Two further rows
+ * show the minimum that each can take, with bare clients and no code of identity. For phase 1 that includes a call
+ * through the gateway; for a sign-in it excludes HTTP.
  */
 import { randomUUID } from 'node:crypto';
 import { BLOCKERS } from '@fitness/contracts/blockers.ts';
@@ -56,7 +56,7 @@ const logins = async (runs: number): Promise<LogIns> => {
   const check = () => verify(digest, PASSWORD);
   await measure(AT_ONCE, AT_ONCE, check);
   const checkMs = (await timed(() => measure(AT_ONCE * 10, AT_ONCE, check))) / (AT_ONCE * 10);
-  /** An upper bound for the log-ins of a run. */
+  /** An upper bound for the sign-ins of a run. */
   const most = Math.ceil((SECONDS * 1_000) / checkMs);
   const accounts: Account[] = [];
   await measure(accountsFor(most, runs, LOGINS_A_MINUTE), AT_ONCE, async () =>

@@ -55,7 +55,7 @@ test('the generated gRPC types are up to date', () => {
 
 describe('READMEs of services', () => {
   test.each([...SERVICES])(
-    'the README of %s names what it owns, answers, publishes and consumes',
+    'the README of %s names what it owns, serves, publishes and consumes',
     (service) => {
       const file = `services/${service}/README.md`;
       const text = exists(file) ? read(file) : '';

@@ -591,7 +591,7 @@ describe('devices', () => {
     ['token', { token: 'with a space', platform: 'ios', locale: 'fa' }],
     ['platform', { token: 'x'.repeat(30), platform: 'fax', locale: 'fa' }],
     ['locale', { token: 'x'.repeat(30), platform: 'ios', locale: 'xx' }],
-  ])('a device with a wrong %s returns 422 under its name', async (field, body) => {
+  ])('a device with a wrong %s is rejected with 422 under its name', async (field, body) => {
     const { caller } = await join(harness);
     const answer = await harness.send('POST', '/notifications/devices', { as: caller, body });
     expect([answer.status, Object.keys(answer.body.errors)]).toEqual([422, [field]]);
@@ -637,7 +637,7 @@ describe('preferences', () => {
     },
   );
 
-  test('a wrong preference returns 422 under its name', async () => {
+  test('a wrong preference is rejected with 422 under its name', async () => {
     const answer = await preferences(await join(harness), {
       locale: 'xx',
       types: { boost_ended: { push: 'no' } },

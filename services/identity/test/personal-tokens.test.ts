@@ -148,7 +148,7 @@ describe('a personal access token', () => {
     ['expires_at', { expires_at: '2090-02-30 00:00:00' }],
     ['expires_at', { expires_at: 'tomorrow' }],
     ['expires_at', { expires_at: 5 }],
-  ])('a personal token with an invalid %s returns 422 under its name', async (field, invalid) => {
+  ])('a personal token with an invalid %s is rejected with 422 under its name', async (field, invalid) => {
     const person = await join(harness);
     const { status, body } = await make(person.caller, invalid);
     expect(status).toBe(422);
@@ -164,7 +164,7 @@ describe('a personal access token', () => {
 });
 
 describe('revoking a personal token', () => {
-  test('revoking a personal token takes effect at once, and a repetition returns 404', async () => {
+  test('revoking a personal token takes effect at once, and a repeat returns 404', async () => {
     const person = await join(harness);
     const { body } = await make(person.caller);
     const revoke = () => harness.send('DELETE', `/auth/tokens/${body.data.id}`, { as: person.caller });

@@ -213,7 +213,7 @@ describe('a code', () => {
   });
 
   test.each([{}, { code: '12345' }, { code: '1234567' }, { code: 123456 }, { code: null }])(
-    'the body %p returns 422 under code',
+    'the body %p is rejected with 422 under code',
     async (body) => {
       const person = await join(harness);
       const answer = await harness.send('POST', '/auth/phone/confirm', { as: person.caller, body });

@@ -149,7 +149,7 @@ describe('PUT /auth/me', () => {
     ['phone', '123'],
     ['email', 'nobody'],
   ];
-  test.each(invalid)('an invalid %s, %p, returns 422 under its name', async (field, value) => {
+  test.each(invalid)('an invalid %s, %p, is rejected with 422 under its name', async (field, value) => {
     const person = await join(harness);
     const { status, body } = await put(person, { [field]: value });
     expect(status).toBe(422);
@@ -221,7 +221,7 @@ describe('a bank account', () => {
     ' - ',
     '1'.repeat(35),
     '1 '.repeat(60),
-  ])('the impossible bank account %j returns 422', async (typed) => {
+  ])('the impossible bank account %j is rejected with 422', async (typed) => {
     const person = await join(harness);
     const { status, body } = await set(person, typed, { height: 180 });
     expect([status, Object.keys(body.errors)]).toEqual([422, ['bank_account_number']]);
@@ -298,7 +298,7 @@ describe('a new e-mail, phone or bank account', () => {
     expect(status).toBe(200);
   });
 
-  test('another account’s e-mail, phone or user name returns 422 under its field', async () => {
+  test('another account’s email, phone or user name is rejected with 422 under its field', async () => {
     const other = await join(harness);
     const person = await join(harness);
     const { email, phone, username } = other.user;
@@ -382,7 +382,7 @@ describe('PUT /auth/change-password', () => {
     await events.close();
   });
 
-  test('a wrong current password returns 422 and revokes nothing', async () => {
+  test('a wrong current password is rejected with 422 and revokes nothing', async () => {
     const person = await join(harness);
     const session = (await logIn(harness, person.user.username)).body.token;
     const { status, body } = await change(person, { current_password: 'wrong', password: next });

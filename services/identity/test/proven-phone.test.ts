@@ -64,7 +64,7 @@ const armDeletion = async (person: Person): Promise<string> => {
   return sandbox.newestCode(person.user.phone);
 };
 
-/** Whether a log-in after a reset requires a code. */
+/** Whether a sign-in after a reset requires a code. */
 const keepsSecondFactor = async (person: Person, phone: string = person.user.phone): Promise<boolean> => {
   await resetBySms(phone);
   const { status, body } = await logInWith(harness, person, undefined, OWNERS_PASSWORD);
@@ -112,7 +112,7 @@ describe('a stranger who registers with another person’s phone and sets up a s
     expect([answer.status, Object.keys(answer.body.errors)]).toEqual([422, ['totp']]);
     const keys = harness.database.collection('login_keys');
     const networks = (await keys.find({ user_id: stranger.id }).toArray()).flatMap((key) => key.networks);
-    // Only the network of the owner's log-in is left.
+    // Only the network of the owner's sign-in is left.
     expect(networks).toHaveLength(1);
   });
 });
@@ -321,7 +321,7 @@ describe('a user name that reads as a phone number', () => {
   ];
 
   test.each(SPELLINGS)(
-    'the user name %s returns 422 at registration and at every change',
+    'the user name %s is rejected with 422 at registration and at every change',
     async (username) => {
       const [person, operator] = [await join(harness), await joinAs(harness, 'administrator')];
       const answers = [

@@ -104,7 +104,7 @@ describe('wrong credentials', () => {
     ['login', { login: 'x'.repeat(256) }],
     ['password', { password: ['x'] }],
     ['password', { password: undefined }],
-  ])('an invalid %s returns 422 under its name', async (field, invalid) => {
+  ])('an invalid %s is rejected with 422 under its name', async (field, invalid) => {
     const { status, body } = await harness.send('POST', '/auth/login', {
       body: { login: 'someone', password: PASSWORD, ...invalid },
     });
@@ -178,7 +178,7 @@ describe('signing out', () => {
   });
 });
 
-describe('changes of an account during a log-in', () => {
+describe('changes of an account during a sign-in', () => {
   const stores = () => ({
     users: createUsers(harness.database, revocations),
     tokens: createTokens(harness.database, revocations),
@@ -208,7 +208,7 @@ describe('changes of an account during a log-in', () => {
     return inOneTransaction((session) => stores().tokens.insertSession(session, row, key, 'network'));
   };
 
-  /** Whether a log-in stores its session if `meanwhile` happens after the account was found. */
+  /** Whether a sign-in stores its session if `meanwhile` happens after the account was found. */
   const isStoredAfter = async (
     meanwhile: (id: number, username: string) => Promise<unknown>,
   ): Promise<boolean> => {
@@ -222,7 +222,7 @@ describe('changes of an account during a log-in', () => {
     return isStored;
   };
 
-  test('a log-in stores a session if the account has not changed', async () => {
+  test('a sign-in stores a session if the account has not changed', async () => {
     expect(await isStoredAfter(async () => undefined)).toBe(true);
   });
 

@@ -191,7 +191,7 @@ describe('a list of users', () => {
     expect(await idsOf(viewer, { search: name })).toEqual([...ids].reverse());
   });
 
-  test('filtering users by role requires users.view_all, and an unknown role returns 422', async () => {
+  test('filtering users by role requires users.view_all, and an unknown role is rejected with 422', async () => {
     expect(await idsOf(operator, { role: 'operator' })).toEqual([operator.id]);
     expect(await idsOf(operator, { role: 2 })).toEqual([operator.id]);
     for (const role of ['operator', 'emperor', 'x'.repeat(101)])
@@ -211,7 +211,7 @@ describe('a list of users', () => {
     ['page', 'x'],
     ['per_page', '-1'],
     ['cursor', 'x'],
-  ])('a list with %s=%s returns 422 under its name', async (field, value) => {
+  ])('a list with %s=%s is rejected with 422 under its name', async (field, value) => {
     const { status, body } = await list(viewer, { [field]: value });
     expect([status, Object.keys(body.errors)]).toEqual([422, [field]]);
   });
@@ -344,7 +344,7 @@ describe('an erased account', () => {
 });
 
 describe('a user', () => {
-  test('a user is shown without a subscription when store-billing does not answer', async () => {
+  test('a user is shown without a subscription when store-billing does not respond', async () => {
     const isolated = await startHarness({ STORE_BILLING_GRPC_ADDRESS: '127.0.0.1:1' });
     try {
       const person = await join(isolated);

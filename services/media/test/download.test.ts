@@ -283,7 +283,7 @@ describe('ranges', () => {
   });
 
   test.each(['bytes=1000-', 'bytes=-0', 'bytes=9-0', 'bytes=abc', 'bytes=0-9,x', 'bytes=0-,0-'])(
-    'the range %s returns 416 with the size',
+    'the range %s is rejected with 416 and the size',
     async (range) => {
       const answer = await harness.download(GUEST, id, { range });
       expect([answer.status, answer.headers.get('content-range')]).toEqual([416, 'bytes */1000']);

@@ -1,4 +1,4 @@
-/** What each store answer means for the client and the journal, for every channel. */
+/** What each store response means for the client and the journal, for every channel. */
 import type { Send } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { productEnvironment } from '../../../sandbox/src/providers/index.ts';
@@ -112,7 +112,7 @@ describe.each(CHANNEL_NAMES)('%s', (channel: ChannelName) => {
     },
   );
 
-  describe('the answer of a misbehaving store', () => {
+  describe('the response of a misbehaving store', () => {
     let store: Awaited<ReturnType<typeof storeThat>>;
     let behave: Behaviour;
     let client: Send;
@@ -138,7 +138,7 @@ describe.each(CHANNEL_NAMES)('%s', (channel: ChannelName) => {
       ['200 with other JSON', say(200, '{"purchaseState":"0"}'), unconfirmed],
       ['200 with half a purchase', say(200, '{"purchaseState":0'), unconfirmed],
       ['404 of a proxy', say(404, '<html>'), unconfirmed],
-    ])('the attempt stays open after the store answer: %s', async (_name, behaviour, [status, code]) => {
+    ])('the attempt stays open after the store response: %s', async (_name, behaviour, [status, code]) => {
       behave = behaviour;
       const [token, user] = [newToken(), newUser()];
       const answer = await present(token, {}, user, client);

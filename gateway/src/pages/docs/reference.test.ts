@@ -35,7 +35,7 @@ interface Configuration {
 
 const DOCUMENT = { info: { title: 'x', version: '1' }, tags: [{ name: 'Gyms' }], paths: {} };
 
-/** Runs the script of the page. `requests` are its log-in requests, and `shown` is each configuration passed to the reference. */
+/** Runs the script of the page. `requests` are its sign-in requests, and `shown` is each configuration passed to the reference. */
 const load = async (demoAccounts: typeof DEMO_ACCOUNTS, locale = 'en') => {
   const bar = element();
   const requests: string[] = [];

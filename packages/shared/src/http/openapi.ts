@@ -184,9 +184,7 @@ const codedErrorBody = z.object({ error: z.string(), code: z.string() }).meta({ 
 const validationBody = z
   .object({
     message: z.string(),
-    errors: z
-      .record(z.string(), z.array(z.string()))
-      .meta({ description: 'Messages by the name of the field' }),
+    errors: z.record(z.string(), z.array(z.string())).meta({ description: 'Messages by field name' }),
   })
   .meta({ id: 'ValidationError' });
 
@@ -195,7 +193,7 @@ const idempotencyHeaders = z.object({
     description:
       'Key of your choice, a new one for each purchase, deposit or withdrawal, e.g. a UUID. For 24 hours, repeating the ' +
       'request with its key returns the first response again, or 409 while the first request is still running. The same key ' +
-      'with another request is 422 under `idempotency_key`.',
+      'with another request returns 422 under `idempotency_key`.',
   }),
 });
 

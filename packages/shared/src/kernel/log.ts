@@ -160,7 +160,7 @@ interface AccessEntry {
   request_id: string;
   method: string;
   route: string;
-  /** The service that has answered, if the request was forwarded. */
+  /** The service that has responded, if the request was forwarded. */
   upstream?: string | undefined;
   status: string;
   ms: number;

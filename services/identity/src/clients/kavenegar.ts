@@ -97,7 +97,7 @@ class Unreadable extends Error {}
 /** The status in the body decides; Kavenegar sends errors with any HTTP status. Throws `Unreadable`. */
 const toOutcome = (httpStatus: number, body: string): SmsOutcome => {
   const response = responseSchema.safeParse(parseJson(body));
-  if (!response.success) throw new Unreadable(`unreadable answer with HTTP ${httpStatus}`);
+  if (!response.success) throw new Unreadable(`unreadable response with HTTP ${httpStatus}`);
   const { status } = response.data.return;
   return status === OK ? { outcome: 'sent' } : { outcome: 'refused', reason: `status ${status}` };
 };

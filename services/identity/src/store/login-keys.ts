@@ -15,7 +15,7 @@ interface LoginKey {
   user_id: number;
   /** Changes with every revocation of the owner's credentials. Documents of earlier versions lack it. */
   stamp?: string;
-  /** Number of log-ins with this value. */
+  /** Number of sign-ins with this value. */
   sign_ins?: number;
   /** Keyed hashes of the networks that have signed in with this value, latest first. */
   networks?: string[];
@@ -115,7 +115,7 @@ export const createLoginKeys = (connection: Connection) => {
       return new Map(rows.map((key) => [key._id, key]));
     },
 
-    /** Makes concurrent log-ins fail that have found the account already. */
+    /** Makes concurrent sign-ins fail that have found the account already. */
     revoke: async (session: ClientSession, userId: number): Promise<void> => {
       await keys.updateMany({ user_id: userId }, { $set: { stamp: randomUUID() } }, { session });
     },

@@ -1,7 +1,7 @@
 /** Accounts. Reads return only live accounts, unless a method says otherwise. */
 import type { MediaCopy } from '@fitness/contracts/media-copy.ts';
 import { sameWords } from '@fitness/shared/kernel/same-words.ts';
-import { createTickBatch } from '@fitness/shared/kernel/turn-batch.ts';
+import { createTickBatch } from '@fitness/shared/kernel/tick-batch.ts';
 import { createRowTexts, type RowTexts } from '@fitness/shared/lists/texts.ts';
 import { COMMAND_MAX_MS } from '@fitness/shared/mongo/command-rules.ts';
 import { type ClientSession, type Connection, trusted } from '@fitness/shared/mongo/connect.ts';
@@ -83,7 +83,7 @@ export const createUsers = (connection: Connection, revocations: Revocations) =>
     isPersonal: isPersonalUserField,
     /** Corrects the search texts of every account and returns how many were wrong. Reads the whole collection. */
     reindex: texts.reindex,
-    /** Log-ins and their networks (login-keys.ts). */
+    /** Sign-ins and their networks (login-keys.ts). */
     recordSignIn: keys.recordSignIn,
     knowsNetwork: keys.knowsNetwork,
     forgetNetworks: keys.forgetNetworks,

@@ -30,7 +30,7 @@ export const createResolveDeposit =
     if (deposit?.type !== 'deposit') throw notFound();
     const isUnresolved = deposit.gateway?.state === 'mismatch';
     if (!isUnresolved) assertResolvedAs(deposit, outcome);
-    // Fetched before the resolution: if identity does not answer, nothing has changed.
+    // Fetched before the resolution: if identity does not respond, nothing has changed.
     const usersById = await users.find([deposit.userId], caller, { withErased: true });
     const resolve = async (session: ClientSession): Promise<Payment> => {
       const isErased = (await store.wallets.find(session, deposit.userId))?.erased === true;

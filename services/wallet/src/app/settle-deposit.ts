@@ -8,8 +8,8 @@ import { providerError } from './provider-error.ts';
 import { publishPaymentBooked } from './publish.ts';
 
 /**
- * Returns the deposit afterwards: credited, closed, disputed or still open. Concurrent and repeated calls credit it at most
- * once. Throws `payments.provider_error` without a usable answer from the gateway.
+ * Returns the deposit afterwards: credited, closed, disputed or still open. Concurrent and repeated calls credit it
+ * at most once. Throws `payments.provider_error` without a usable response from the gateway.
  */
 export type SettleDeposit = (payment: Payment) => Promise<Payment>;
 
