@@ -74,7 +74,7 @@ describe('redemptions', () => {
       () => `/training-services/${serviceId}`,
     ],
   ])(
-    'a redemption of %s is 201, then 200 with the same body, and is shown on its target',
+    'a redemption of %s returns 201, then 200 with the same body, and is shown on its target',
     async (sku, target, shownAt) => {
       const token = await bought(sku);
       const granted = await redeem(owner, sku, token, target());

@@ -387,7 +387,7 @@ describe('queries', () => {
       'search=a.b%24gt',
     ],
     ...[0, 1, 0.5, 1e308].map((rank) => `cursor=${cursorOf('/gyms', [rank, 1])}`),
-    ...[0, 0.5, 1e308].map((metres) => `near=1,1&cursor=${cursorOf('/gyms', [metres, 1], 'near')}`),
+    ...[0, 0.5, 1e308].map((meters) => `near=1,1&cursor=${cursorOf('/gyms', [meters, 1], 'near')}`),
     ...['page=334', 'page=100&per_page=100', 'near=1,1&page=334', 'search=gym&page=334'],
     ...['city_id=9007199254740991', 'user_id=9007199254740991', 'major_ids=999999999999999', 'near=%2B1,-0'],
   ])('GET /gyms?%s returns 200', async (query) => {

@@ -472,7 +472,7 @@ describe("a trainer's license", () => {
   });
 });
 
-test('one of twenty concurrent changes of different accounts to the same e-mail succeeds', async () => {
+test('one of twenty concurrent changes of different accounts to the same email succeeds', async () => {
   const people = await Promise.all(Array.from({ length: 20 }, () => join(harness)));
   const email = String(registration().email);
   const answers = await Promise.all(people.map((person) => put(operator, person.id, { email })));

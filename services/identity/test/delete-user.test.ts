@@ -67,7 +67,7 @@ describe('DELETE /users/{id}', () => {
     ]);
   });
 
-  test('a deletion makes the user name, e-mail and phone available again', async () => {
+  test('a deletion makes the username, email and phone available again', async () => {
     const person = await join(harness);
     await remove(person.id);
     const { username, email, phone } = person.user;

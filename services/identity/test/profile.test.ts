@@ -173,7 +173,7 @@ describe('PUT /auth/me', () => {
     expect((await put(person, fields)).body.user).toMatchObject(fields);
   });
 
-  test('a user name is changed without the password, and the old one is released', async () => {
+  test('a username is changed without the password, and the old one is released', async () => {
     const person = await join(harness);
     const username = `new.${person.user.username}`;
     expect((await put(person, { username })).body.user.username).toBe(username);
@@ -244,7 +244,7 @@ describe('a bank account', () => {
   });
 });
 
-describe('a new e-mail, phone or bank account', () => {
+describe('a new email, phone or bank account', () => {
   const fresh = (field: 'email' | 'phone' | 'bank_account_number') =>
     field === 'bank_account_number' ? 'IR820540102680020817909002' : String(registration()[field]);
   const protectedFields = ['email', 'phone', 'bank_account_number'] as const;
@@ -279,7 +279,7 @@ describe('a new e-mail, phone or bank account', () => {
     expect(await stored(person.id)).toMatchObject({ [field]: person.user[field], height: null });
   });
 
-  test('a new e-mail replaces the old one as a login', async () => {
+  test('a new email replaces the old one as a login', async () => {
     const person = await join(harness);
     const email = fresh('email');
     const { status, body } = await put(person, { email, current_password: PASSWORD });
@@ -289,7 +289,7 @@ describe('a new e-mail, phone or bank account', () => {
     expect((await logIn(harness, person.user.email)).status).toBe(422);
   });
 
-  test('another spelling of the current e-mail or phone requires no password', async () => {
+  test('another spelling of the current email or phone requires no password', async () => {
     const person = await join(harness);
     const { status } = await put(person, {
       email: person.user.email.toUpperCase(),
@@ -298,7 +298,7 @@ describe('a new e-mail, phone or bank account', () => {
     expect(status).toBe(200);
   });
 
-  test('another account’s email, phone or user name is rejected with 422 under its field', async () => {
+  test('another account’s email, phone or username is rejected with 422 under its field', async () => {
     const other = await join(harness);
     const person = await join(harness);
     const { email, phone, username } = other.user;
@@ -308,7 +308,7 @@ describe('a new e-mail, phone or bank account', () => {
   });
 });
 
-test('one of twenty concurrent changes of different accounts to the same user name succeeds', async () => {
+test('one of twenty concurrent changes of different accounts to the same username succeeds', async () => {
   const people = await Promise.all(Array.from({ length: 20 }, () => join(harness)));
   const username = String(registration().username);
   const answers = await Promise.all(people.map((person) => put(person, { username })));

@@ -321,7 +321,7 @@ describe('forgot-password and reset-password with a token of the account', () =>
   });
 });
 
-describe('a stranger who knows a user name', () => {
+describe('a stranger who knows a username', () => {
   let harness: Harness;
   beforeAll(async () => {
     harness = await start({ RESETS_PER_ACCOUNT: '1000', CODE_CALLS_ANONYMOUS: '0' });

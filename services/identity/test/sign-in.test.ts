@@ -28,7 +28,7 @@ const from = (address: string, login: unknown, password: unknown = PASSWORD) =>
   });
 
 describe('signing in', () => {
-  test('a user signs in by user name, e-mail or phone in any usual spelling', async () => {
+  test('a user signs in by username, email or phone in any usual spelling', async () => {
     const person = await join(harness);
     const { username, email, phone } = person.user;
     const logins = [
@@ -76,7 +76,7 @@ describe('signing in', () => {
     });
   });
 
-  test('a phone number finds its owner, even if 1.0.0 allowed it as another user’s user name', async () => {
+  test('a phone number finds its owner, even if 1.0.0 allowed it as another user’s username', async () => {
     const [owner, other] = [await join(harness), await join(harness)];
     const _id = `username:${owner.user.phone.replace('+98', '0')}`;
     await harness.database.collection('login_keys').insertOne({ _id, user_id: other.id } as never);
@@ -251,7 +251,7 @@ describe('changes of an account during a sign-in', () => {
     expect(await isStoredAfter(erase)).toBe(false);
   });
 
-  test('no session is stored if the user name was released, even if it was claimed again', async () => {
+  test('no session is stored if the username was released, even if it was claimed again', async () => {
     const { users } = stores();
     const rename = (id: number, username: string) =>
       inOneTransaction((session) => users.update(session, id, { username }));

@@ -92,7 +92,7 @@ describe('a viewer', () => {
 });
 
 describe('search', () => {
-  test('a search finds part of a user name, first or last name in any case and letter variant', async () => {
+  test('a search finds part of a username, first or last name in any case and letter variant', async () => {
     const person = await join(harness, {
       username: 'Zar.Qand-77',
       first_name: 'علي',
@@ -117,7 +117,7 @@ describe('search', () => {
     expect(await idsOf(viewer, { search: 'bcab' })).toHaveLength(1);
   });
 
-  test('a search covers e-mail and phone, in every spelling, only with users.view_all', async () => {
+  test('a search covers email and phone, in every spelling, only with users.view_all', async () => {
     const person = await join(harness, { email: 'Needle.Hay@stack.example', phone: '09129876543' });
     for (const search of ['needle.hay@', 'STACK.EXAMPLE', '+989129876543', '09129876543', '9876543']) {
       expect([search, await idsOf(operator, { search })]).toEqual([search, [person.id]]);
@@ -156,7 +156,7 @@ describe('search', () => {
     expect(await idsOf(viewer, { search: '09129870002' })).toEqual([person.id]);
   });
 
-  test('a search finds a changed user name, but not the old one', async () => {
+  test('a search finds a changed username, but not the old one', async () => {
     const person = await join(harness, { username: 'before.change.x' });
     await harness.send('PUT', '/auth/me', { as: person.caller, body: { username: 'after.change.x' } });
     expect(await idsOf(viewer, { search: 'before.change' })).toEqual([]);
@@ -302,7 +302,7 @@ describe('GET /users/{id}', () => {
 });
 
 describe('an erased account', () => {
-  test('an erased account is in no list, and its user name, e-mail and phone are available again', async () => {
+  test('an erased account is in no list, and its username, email and phone are available again', async () => {
     const person = await join(harness);
     const { username, email, phone } = person.user;
     await erase(person.id);

@@ -255,7 +255,7 @@ describe('ranges', () => {
     ['bytes=-5', 995, 999],
     ['bytes=500-5000', 500, 999],
     ['bytes=10-19,5000-', 10, 19],
-  ])('the range %s is 206 with those bytes', async (range, start, end) => {
+  ])('the range %s returns 206 with those bytes', async (range, start, end) => {
     const part = await harness.download(GUEST, id, { range });
     expect([part.status, part.headers.get('content-range'), part.headers.get('content-length')]).toEqual([
       206,
@@ -265,7 +265,7 @@ describe('ranges', () => {
     expect(await bytesOf(part)).toEqual(content.subarray(start, end + 1));
   });
 
-  test('several ranges are 206 multipart/byteranges, each with a Content-Range', async () => {
+  test('several ranges return 206 multipart/byteranges, each with a Content-Range', async () => {
     const answer = await harness.download(GUEST, id, { range: 'bytes=200-299, 0-9, -10' });
     const [, boundary] =
       /^multipart\/byteranges; boundary=(\w+)$/.exec(answer.headers.get('content-type') ?? '') ?? [];

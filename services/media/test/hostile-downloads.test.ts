@@ -47,7 +47,7 @@ describe('one range', () => {
     ['bytes=2-3, ,', 2, 3],
     ['bytes=-0,2-3', 2, 3],
     ['bytes= 2-3 ', 2, 3],
-  ])('the range %s is 206', async (range, start, end) => {
+  ])('the range %s returns 206', async (range, start, end) => {
     const answer = await get(`range: ${range}`);
     expect([answer.status, answer.headers['content-range']]).toEqual([206, `bytes ${start}-${end}/1000`]);
     expect(answer.body).toEqual(content.subarray(start, end + 1));

@@ -483,7 +483,7 @@ describe('who may upload', () => {
     ['an operator to any profile', holder(9, 'users.update_any'), userTarget(7)],
     ['an operator to any post', holder(9, 'posts.update_any'), DRAFT],
     ['a user to their own profile, with any token', holder(7), userTarget(7)],
-  ])('an upload is 201 for %s', async (_name, as, fields) => {
+  ])('an upload returns 201 for %s', async (_name, as, fields) => {
     expect((await harness.upload(as, fields)).status).toBe(201);
   });
 

@@ -9,7 +9,7 @@ import type { StoreChannel } from '../src/channels/channel.ts';
 import { CHANNEL_NAMES, type ChannelName, createChannel } from '../src/channels/index.ts';
 import { readConfig } from '../src/config.ts';
 import { REFUSED_CREDENTIALS } from './emulators.ts';
-import { type Behaviour, drip, flood, say, silence, storeThat } from './misbehaving-store.ts';
+import { type Behavior, drip, flood, say, silence, storeThat } from './misbehaving-store.ts';
 import {
   environment,
   isConsumed,
@@ -138,13 +138,13 @@ describe.each(CHANNEL_NAMES)('%s', (name) => {
 });
 
 /** Short for responses that never end, and long for all others, so a busy machine does not time out. */
-const deadlineFor = (behave: Behaviour): number =>
+const deadlineFor = (behave: Behavior): number =>
   behave === silence || behave === drip ? SHORT_STORE_TIMEOUT_MS : LONG_STORE_TIMEOUT_MS;
 
 describe.each(CHANNEL_NAMES)('%s, with a misbehaving store', (name) => {
   const product = { productId: PRODUCT, purchaseToken: 'token' };
 
-  test.each<[string, Behaviour, string]>([
+  test.each<[string, Behavior, string]>([
     ['500', say(500, '{"error":"oops"}'), 'unreachable'],
     ['502 with an HTML page', say(502, '<html>'), 'unreachable'],
     ['503 with a purchase', say(503, '{"purchaseState":0}'), 'unreachable'],
@@ -191,7 +191,7 @@ describe.each(CHANNEL_NAMES)('%s, with a misbehaving store', (name) => {
     }
   });
 
-  test.each<[string, Behaviour]>([
+  test.each<[string, Behavior]>([
     ['500', say(500, '{}')],
     ['no response in time', silence],
     ['half a response in time', drip],
@@ -398,7 +398,7 @@ describe('google_play', () => {
     expect(await channel.verify(await bought('purchased'))).toMatchObject({ kind: 'credentials_refused' });
   });
 
-  test.each<[string, Behaviour]>([
+  test.each<[string, Behavior]>([
     ['breaks off', say(500, '{}')],
     ['has no end', say(200, '{"tokenPagination":{"nextPageToken":"next"}}')],
   ])('a list of refunds that %s proves only the refunds that it names', async (_name, rest) => {

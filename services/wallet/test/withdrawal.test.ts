@@ -146,7 +146,7 @@ describe('POST /payments/withdrawals', () => {
     expect(await harness.balanceOf(as.userId)).toBe(4_000);
   });
 
-  test('twenty concurrent requests with one Idempotency-Key hold once, and all are 201 or 409', async () => {
+  test('twenty concurrent requests with one Idempotency-Key hold once, and all return 201 or 409', async () => {
     const as = await userWithBalance(5_000);
     const headers = { 'idempotency-key': 'withdraw-1' };
     const request = () => send('POST', '/payments/withdrawals', { as, body: { amount: 1_000 }, headers });

@@ -1,7 +1,7 @@
 import { runInNewContext } from 'node:vm';
 import { DEMO_ACCOUNTS } from '@fitness/demo/people.ts';
 import { expect, test } from '@jest/globals';
-import { initialiseScript, readScalar } from './reference.ts';
+import { initializeScript, readScalar } from './reference.ts';
 
 interface Element {
   hidden: boolean;
@@ -42,7 +42,7 @@ const load = async (demoAccounts: typeof DEMO_ACCOUNTS, locale = 'en') => {
   const documents: string[] = [];
   const shown: Configuration[] = [];
   const take = (configuration: Configuration) => shown.push(structuredClone(configuration));
-  const script = initialiseScript({ locale, documentUrl: '/api/v1/openapi.json', demoAccounts });
+  const script = initializeScript({ locale, documentUrl: '/api/v1/openapi.json', demoAccounts });
   await runInNewContext(`${script};shown`, {
     document: { getElementById: () => bar, createElement: element },
     Scalar: {

@@ -117,7 +117,7 @@ export const httpReplicas = replicas('an origin such as http://host:port', (elem
 const urlWithoutSlash = url.transform((value) => value.replace(/\/+$/, ''));
 /** The address of an external provider, without a trailing slash. In production it must not be the sandbox's. */
 export const providerUrl = (defaultUrl: string) => urlWithoutSlash.default(defaultUrl).register(providerUrls);
-/** The optional address of an e-mail relay. In production it must not be the sandbox's. */
+/** The optional address of an email relay. In production it must not be the sandbox's. */
 export const smtpUrl = z
   .url({ protocol: /^smtps?$/ })
   .optional()

@@ -1,5 +1,5 @@
 /**
- * Failures of MongoDB, Redis and RabbitMQ. They are recognised by names, codes and messages, because the kernel imports
+ * Failures of MongoDB, Redis and RabbitMQ. They are recognized by names, codes and messages, because the kernel imports
  * no driver.
  */
 import { type AppError, isAppError, OUTCOME_UNKNOWN, outcomeUnknown, unavailable } from './error.ts';

@@ -290,7 +290,7 @@ const policy = ({ interactionPolicy }: Library) => {
   return prompts;
 };
 
-/** Uses the token format of this service (domain/token.ts), which secret scanners and introspection recognise. */
+/** Uses the token format of this service (domain/token.ts), which secret scanners and introspection recognize. */
 const useOwnTokenFormat = (provider: Provider, random: Random): void => {
   const kinds: [{ prototype: object }, TokenKind | GrantSecret][] = [
     [provider.AccessToken, 'oauth'],

@@ -1,5 +1,5 @@
 /**
- * The user names, e-mails and phones in use, one document each. The unique `_id` decides races. Unique indexes of the
+ * The usernames, emails and phones in use, one document each. The unique `_id` decides races. Unique indexes of the
  * accounts would have to contain the shard key once the accounts are sharded.
  */
 
@@ -53,7 +53,7 @@ const schema = new mongoose.Schema<LoginKey>(
 
 privacy(
   schema,
-  erase('user names, e-mails and phones become available again', '_id', 'user_id', 'stamp', 'sign_ins'),
+  erase('usernames, emails and phones become available again', '_id', 'user_id', 'stamp', 'sign_ins'),
   erase('keyed hashes of the networks from which the account has signed in', 'networks'),
 );
 

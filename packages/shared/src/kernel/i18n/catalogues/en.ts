@@ -1114,7 +1114,7 @@ export const catalogue = {
   'docs.events.remedy.identity.notification.push_requested':
     'Push the notification to the device, unless it has been removed.',
   'docs.events.remedy.identity.notification.email_requested':
-    'Send the e-mail, unless the user has switched it off.',
+    'Send the email, unless the user has switched it off.',
   'docs.events.remedy.identity.trainer_license.cleared':
     'Delete the document that the event names, and no later one.',
   'docs.events.remedy.identity.account.deleted':
