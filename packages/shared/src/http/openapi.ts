@@ -76,8 +76,8 @@ interface DocumentedOperation {
 export const completeDocument = (document: Document, routes: readonly Route[], prefix: string): Document => {
   const byOperation = new Map(routes.map((route) => [`${route.method} ${route.path}`, route]));
   for (const [path, operations] of Object.entries(document.paths ?? {})) {
-    for (const [method, found] of Object.entries(operations ?? {})) {
-      const operation = found as DocumentedOperation;
+    for (const [method, value] of Object.entries(operations ?? {})) {
+      const operation = value as DocumentedOperation;
       const ownPath = path.slice(prefix.length).replaceAll(/\{(\w+)\}/g, ':$1');
       const route = byOperation.get(`${method.toUpperCase()} ${ownPath}`);
       describeErrorsAsJson(operation);
@@ -150,7 +150,9 @@ export const errorCodesOf = (route: Route): Record<string, string[]> => {
     if (route.params !== undefined) ofServer.push([404, NOT_FOUND]);
   }
   const byStatus = Map.groupBy([...own, ...ofServer], ([status]) => String(status));
-  return Object.fromEntries([...byStatus].map(([status, found]) => [status, found.map(([, code]) => code)]));
+  return Object.fromEntries(
+    [...byStatus].map(([status, errors]) => [status, errors.map(([, code]) => code)]),
+  );
 };
 
 const errorBody = z.object({ message: z.string() }).meta({ id: 'Error' });

@@ -401,9 +401,9 @@ describe('the check of the headers alone', () => {
       ['/things/own', { ...member, tokenKind: 'oauth' }, 403],
       ['/things/ours', GUEST, 401],
     ] as const) {
-      const [asked, sent] = [await check('POST', path, caller), await send('POST', path, { caller })];
-      expect([asked.statusCode, asked.body]).toEqual([status, sent.body]);
-      expect(asked.headers[ROUTE_HEADER]).toBe(`/api/v1${path}`);
+      const [checked, sent] = [await check('POST', path, caller), await send('POST', path, { caller })];
+      expect([checked.statusCode, checked.body]).toEqual([status, sent.body]);
+      expect(checked.headers[ROUTE_HEADER]).toBe(`/api/v1${path}`);
     }
     const read = bodiesRead;
     expect((await check('POST', '/things', member)).statusCode).toBe(204);

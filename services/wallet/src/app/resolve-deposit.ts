@@ -90,12 +90,12 @@ const credit = async (
   const reported = deposit.gateway?.reported;
   if (reported == null) throw new Error(`The disputed deposit ${deposit.id} has no receipt`);
   const credited = verifiedFields(deposit, reported, { now: resolution.resolvedAt, erased });
-  const done = assertResolved(
+  const resolved = assertResolved(
     await store.payments.resolveDispute(session, deposit.id, { resolution, credited }),
   );
   await store.post(session, depositEntry(deposit));
-  await publishPaymentBooked({ outbox }, session, done);
-  return done;
+  await publishPaymentBooked({ outbox }, session, resolved);
+  return resolved;
 };
 
 /** Books nothing: the operator has returned the money at the gateway. */

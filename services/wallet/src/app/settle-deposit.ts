@@ -70,10 +70,10 @@ const credit = (
   store.transaction(async (session) => {
     const erased = (await store.wallets.find(session, payment.userId))?.erased === true;
     const change = verifiedFields(payment, receipt, { now: clock.now(), erased });
-    const done = await store.payments.markDepositDone(session, payment.id, change);
-    if (done === undefined) return (await store.payments.find(payment.id, session)) ?? payment;
+    const credited = await store.payments.markDepositDone(session, payment.id, change);
+    if (credited === undefined) return (await store.payments.find(payment.id, session)) ?? payment;
     // This writes the wallet, so a concurrent erasure conflicts and the retry stores no personal data.
     await store.post(session, depositEntry(payment));
-    await publishPaymentBooked({ outbox }, session, done);
-    return done;
+    await publishPaymentBooked({ outbox }, session, credited);
+    return credited;
   });
