@@ -105,6 +105,6 @@ export const load = async ({
   const { stdout } = await promisify(execFile)(WRK, options, { env });
   const run = JSON.parse(stdout.trim().split('\n').at(-1) ?? '') as Run & { failed: number };
   if (run.failed > 0) throw new Error(`${run.failed} of ${run.count} answers were no success`);
-  if (run.count === 0) throw new Error(`no answer within ${seconds} s`);
+  if (run.count === 0) throw new Error(`no response within ${seconds} s`);
   return run;
 };

@@ -1,6 +1,6 @@
 /**
- * Measures ordinary requests through the gateway, first without other load, then under stress. The stress is 2,000 stalled uploads, 2,000
- * stalled sign-ins and 200 slow downloads of 20 MiB. Fails if the p99 at least doubles.
+ * Measures ordinary requests through the gateway, first without other load, then under stress. The stress is 2,000
+ * stalled uploads, 2,000 stalled sign-ins and 200 slow downloads of 20 MiB. Fails if the p99 at least doubles.
  */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';

@@ -1,8 +1,8 @@
 /**
- * Work that is bounded by a password check. Sign-ins are compared with argon2 alone. Phase 1 of delete-account, one call at a time, is
- * compared with one argon2 check plus the slowest of the account's five blockers. Two further rows show
- * the minimum that each can take, with bare clients and no code of identity. For phase 1 that includes a call through the gateway;
- * for a sign-in it excludes HTTP.
+ * Work that is bounded by a password check. Sign-ins are compared with argon2 alone. Phase 1 of delete-account, one
+ * call at a time, is compared with one argon2 check plus the slowest of the account's five blockers. Two further rows
+ * show the minimum that each can take, with bare clients and no code of identity. For phase 1 that includes a call
+ * through the gateway; for a sign-in it excludes HTTP.
  */
 import { randomUUID } from 'node:crypto';
 import { BLOCKERS } from '@fitness/contracts/blockers.ts';

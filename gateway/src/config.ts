@@ -1,4 +1,4 @@
-/** The only place of the gateway that reads the environment. */
+/** The configuration of the gateway. Only this file reads its environment. */
 import {
   commonShape,
   grpcAddresses,
@@ -6,7 +6,6 @@ import {
   parseConfig,
   publicUrl,
   redisUrl,
-  seconds,
 } from '@fitness/shared/kernel/config.ts';
 import { DEMO_APP } from '@fitness/shared/kernel/known-values.ts';
 import { isOneLine } from '@fitness/shared/kernel/refinements.ts';
@@ -28,11 +27,13 @@ const appText = z
   .refine(isOneLine, 'must be one line with a visible character')
   .transform((text) => text.replaceAll(/\s+/g, ' '));
 
+const requestsPerMinute = z.coerce.number().int().positive();
+
 const schema = z.object({
   ...commonShape(8080),
-  /** Serves the standard gRPC health service only. */
+  /** Port of the standard gRPC health service. */
   GRPC_PORT: z.coerce.number().int().min(0).max(65_535).default(9100),
-  /** Serves metrics and the health of all services, which clients must not reach. */
+  /** Port for metrics and the health of all services. Clients must not reach it. */
   OPERATIONS_PORT: z.coerce.number().int().min(0).max(65_535).default(8081),
   IDENTITY_GRPC_ADDRESS: grpcAddresses.IDENTITY_GRPC_ADDRESS,
   IDENTITY_HTTP_URL: httpReplicas.default(['http://127.0.0.1:8101']),
@@ -41,7 +42,7 @@ const schema = z.object({
   CONTENT_HTTP_URL: httpReplicas.default(['http://127.0.0.1:8104']),
   MEDIA_HTTP_URL: httpReplicas.default(['http://127.0.0.1:8105']),
   STORE_BILLING_HTTP_URL: httpReplicas.default(['http://127.0.0.1:8106']),
-  /** Time limit for the headers of a service's answer, and for each pause in its body. */
+  /** Time limit for the headers of a service's response, and for each pause in its body. */
   UPSTREAM_TIMEOUT_MS: z.coerce.number().int().min(100).max(600_000).default(30_000),
   /** Limit for concurrent requests; 503 above it. Each service may use a quarter of it, and so may downloads. */
   OPEN_REQUESTS_LIMIT: z.coerce.number().int().min(8).max(1_000_000).default(4_096),
@@ -53,7 +54,7 @@ const schema = z.object({
   UPLOAD_IDLE_TIMEOUT_MS: z.coerce.number().int().min(100).max(120_000).default(20_000),
   /** Number of trusted proxies in front. The client's address is read that far from the end of X-Forwarded-For. */
   TRUST_PROXY: z.coerce.number().int().min(0).max(10).default(0),
-  /** Origins of pages that may call the API, separated by commas. Default: none, and any with SEED_DEMO. */
+  /** Origins of pages that may call the API, separated by commas. Default: none, or any origin with SEED_DEMO. */
   CORS_ORIGINS: publicUrl(z.union([z.literal('*'), origins]).optional(), { allowsLocal: true }),
   /** Where to report a vulnerability. Default: none, and no security.txt is published. */
   SECURITY_CONTACT: z
@@ -65,8 +66,8 @@ const schema = z.object({
   APP_DEVELOPER: appText.default(DEMO_APP.developer),
   /** Must equal the value of identity. `/account-deletion` shows it. */
   DELETION_GRACE_DAYS: z.coerce.number().positive().max(3_650).default(14),
-  /** Limit for the requests of a client address. Default: none. */
-  ADDRESS_LIMIT_PER_MINUTE: seconds.optional(),
+  /** Limit for the requests of one client address per minute. Default: no limit. */
+  ADDRESS_LIMIT_PER_MINUTE: requestsPerMinute.optional(),
   /** Holds the credential epochs, which show revoked tokens, and the counters of the address limit. */
   REDIS_URL: redisUrl,
   EVENTS_NAMESPACE: z

@@ -86,18 +86,21 @@ export interface Dependencies {
   openRequests: OpenRequests;
   /** Time limit for a pause in an upload. */
   uploadIdleMs: number;
-  /** Time limit for a client to read an answer, downloads excluded. */
+  /** Time limit for a client to read a response, downloads excluded. */
   readTimeoutMs: number;
   /** Interval at which a page of `/ops` checks for changes. */
   livePollMs: number;
   identity: GrpcClient<IdentityDefinition>;
-  /** The user of a token. Throws 401 for an invalid token, and 503 if identity does not answer. */
+  /** The user of a token. Throws 401 for an invalid token, and 503 if identity does not respond. */
   callerOf: (token: string) => Promise<UserCaller>;
   authenticate: Authenticate;
   signer: CallerSigner;
   /** Undefined if mutual TLS is not configured. */
   tls: ProcessTls | undefined;
-  /** Time limit that a service receives for its answer: less than the upstream timeout, so that it can still answer. */
+  /**
+   * Time limit that a service receives for a request. It is less than the upstream timeout, so the service
+   * can still respond.
+   */
   serviceTimeoutMs: number;
   /** Number of trusted proxies in front of the gateway. */
   trustedProxies: number;
@@ -251,7 +254,7 @@ const createAgents = (
   };
 };
 
-/** The longest delay of a request by a Redis that does not answer. */
+/** The longest delay of a request by a Redis that does not respond. */
 const EPOCH_TIMEOUT_MS = 200;
 /** A silent connection is replaced after this time. In a network that drops packets it would stay open otherwise. */
 const EPOCH_SOCKET_TIMEOUT_MS = 2_000;

@@ -108,7 +108,7 @@ const limitOpenRequests = (
   });
 };
 
-/** Adds the challenge to the gateway's own 401 answers. Forwarded answers do not pass through this hook. */
+/** Adds the challenge to the gateway's own 401 responses. Forwarded responses bypass this hook. */
 const addChallenge = (app: FastifyInstance): void => {
   app.addHook('onSend', (_request, reply, _payload, done) => {
     if (reply.statusCode === 401 && !reply.hasHeader('www-authenticate')) {

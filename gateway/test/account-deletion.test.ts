@@ -23,7 +23,7 @@ beforeAll(async () => {
 afterAll(() => gateway.close());
 
 type Reply = { status: number; body?: unknown; headers?: Record<string, string> };
-/** Answers of identity by method and path. */
+/** Responses of identity by method and path. */
 let replies: Map<string, Reply>;
 /** Bodies of the requests to identity that limit a session. */
 let limits: unknown[];
@@ -163,7 +163,7 @@ describe('every page', () => {
     expect(html).toContain('&quot;&gt;&lt;script&gt;');
   });
 
-  test('a method other than GET and POST is 405', async () => {
+  test('a method other than GET and POST is rejected with 405', async () => {
     for (const method of ['PUT', 'PATCH', 'DELETE']) {
       const answer = await fetch(`${gateway.url}${PATH}`, { method });
       expect([method, answer.status, answer.headers.get('allow')]).toEqual([method, 405, 'GET, POST']);
@@ -173,7 +173,7 @@ describe('every page', () => {
 
 describe('a form of more than 16 KiB', () => {
   test.each([PATH, '/ops'])(
-    'a form of more than 16 KiB is 413 at %s, by its declared length or while it arrives',
+    'a form of more than 16 KiB is rejected with 413 at %s, by its declared length or while it arrives',
     async (path) => {
       const { headers } = await fetch(`${gateway.url}${path}`);
       const cookie = headers.get('set-cookie')?.split(';')[0] ?? '';
@@ -200,7 +200,7 @@ describe('a forged form', () => {
     ['without a token', {}, {}],
     ['with a wrong token', { csrf: 'x'.repeat(43) }, {}],
     ['with a token of non-ASCII letters', { csrf: 'é'.repeat(43) }, {}],
-  ])('a form %s is 403 and reaches no service', async (_name, fields, headers) => {
+  ])('a form %s is rejected with 403 and reaches no service', async (_name, fields, headers) => {
     const browser = browse();
     await browser.get(PATH);
     const forged = { action: 'login', login: 'sara', password: 'x', ...fields };
@@ -213,7 +213,7 @@ describe('a forged form', () => {
     ['from another origin', { origin: 'https://evil.example' }],
     ['from another site', { 'sec-fetch-site': 'cross-site' }],
     ['from a sibling domain', { 'sec-fetch-site': 'same-site' }],
-  ])('a form %s is 403, even with the right token', async (_name, headers) => {
+  ])('a form %s is rejected with 403, even with the right token', async (_name, headers) => {
     const browser = browse();
     await signIn(browser);
     const page = await browser.get(PATH);
@@ -224,7 +224,7 @@ describe('a forged form', () => {
     expect(allReceived(gateway)).toHaveLength(before);
   });
 
-  /** The status line of the answer to a form whose body is not sent. */
+  /** The status line of the response to a form whose body is not sent. */
   const statusBeforeBody = async (path: string, headers: string[]): Promise<string> => {
     const { hostname, port, host } = new URL(gateway.url);
     const socket = connect(Number(port), hostname);
@@ -236,7 +236,7 @@ describe('a forged form', () => {
   };
 
   test.each([PATH, '/ops'])(
-    'a form of %s with a foreign origin or without the cookie is 403 before it is read',
+    'a form of %s with a foreign origin or without the cookie is rejected with 403 before it is read',
     async (path) => {
       const cookie = (await fetch(`${gateway.url}${path}`)).headers.get('set-cookie')?.split(';')[0];
       const own = `cookie: ${cookie}`;
@@ -247,7 +247,7 @@ describe('a forged form', () => {
     },
   );
 
-  test('a form without the cookie, or with the token of another visit, is 403', async () => {
+  test('a form without the cookie, or with the token of another visit, is rejected with 403', async () => {
     const browser = browse();
     const page = await browser.get(PATH);
     browser.cookies.clear();
@@ -305,7 +305,7 @@ describe('signing in', () => {
     expect(html).toContain('id="password-problem">Incorrect username or password.</p>');
   });
 
-  test('a sign-in above the limit is 429 with the time to wait', async () => {
+  test('a sign-in above the limit is rejected with 429 and the time to wait', async () => {
     const headers = { 'retry-after': '42' };
     replies.set('POST /api/v1/auth/login', { status: 429, body: { message: 'Too many.' }, headers });
     const browser = browse();
@@ -314,7 +314,7 @@ describe('signing in', () => {
     expect(page.html).toContain('Too many.');
   });
 
-  test('signing in while identity does not answer is a 503 page', async () => {
+  test('signing in while identity does not respond leads to a 503 page', async () => {
     const browser = browse();
     const page = await browser.get(PATH);
     gateway.upstreams.identity.handler = (request) => request.socket.destroy();
@@ -483,7 +483,7 @@ describe('a signed-in user', () => {
     [429, 'Too many requests.'],
     [500, 'The confirmation code could not be sent.'],
     [503, 'Not reachable.'],
-  ])('a %i of the API is shown as “%s”, and the page can be used again', async (status, text) => {
+  ])('a %i from the API is shown as “%s”, and the page can be used again', async (status, text) => {
     const browser = browse();
     const page = await signIn(browser);
     replies.set('POST /api/v1/auth/delete-account', { status, body: { message: text } });
@@ -493,7 +493,7 @@ describe('a signed-in user', () => {
     expect(formOf(refused.html).buttons).toEqual(['send_code', 'sign_out']);
   });
 
-  test('a lost answer is a 503 that does not claim that nothing happened', async () => {
+  test('a lost response leads to a 503 that does not claim that nothing happened', async () => {
     const browser = browse();
     const page = await signIn(browser);
     gateway.upstreams.identity.handler = (request) => request.socket.destroy();
@@ -616,7 +616,7 @@ describe('an unknown path', () => {
     ['/api/v1/nothing', {}, 'GET', 404],
     ['/api', {}, 'GET', 404],
     ['/account-deletion', {}, 'PUT', 405],
-  ])('the answer to %s with %j and %s is JSON', async (path, headers, method, status) => {
+  ])('the response to %s with %j and %s is JSON', async (path, headers, method, status) => {
     const answer = await get(path, headers, method);
     expect([answer.status, answer.headers['content-type']]).toEqual([
       status,

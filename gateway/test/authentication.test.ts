@@ -78,7 +78,7 @@ describe('a caller without credentials', () => {
 
 describe('an invalid token', () => {
   test.each(PATHS)(
-    'an unknown token is 401 at %s, even where guests are allowed, and is not forwarded',
+    'an unknown token is rejected with 401 at %s, even where guests are allowed, and is not forwarded',
     async (path) => {
       const answer = await fetch(`${harness.url}${path}`, { headers: bearer('fps_unknown') });
       expect(answer.status).toBe(401);
@@ -88,7 +88,7 @@ describe('an invalid token', () => {
     },
   );
 
-  test.each(PATHS)('a token of an app for another resource is 401 at %s', async (path) => {
+  test.each(PATHS)('a token of an app for another resource is rejected with 401 at %s', async (path) => {
     const forMcp = { ...caller(8), tokenKind: 'oauth', audience: 'https://api.example.com/mcp' } as const;
     harness.tokens.set('fpo_mcp', forMcp);
     const answer = await fetch(`${harness.url}${path}`, { headers: bearer('fpo_mcp') });
@@ -136,14 +136,14 @@ describe('an invalid token', () => {
     [`Bearer ${MEMBER_TOKEN} ${MEMBER_TOKEN}`, 'two tokens'],
     [`Bearer ${MEMBER_TOKEN},${MEMBER_TOKEN}`, 'a list'],
     ['Bearer \u00e9', 'an invalid character'],
-  ])('Authorization: %j (%s) is 401, not a guest', async (authorization) => {
+  ])('Authorization: %j (%s) is rejected with 401, and not treated as a guest', async (authorization) => {
     const answer = await rawRequest(harness.url, '/api/v1/posts', { headers: { authorization } });
     expect(answer.status).toBe(401);
     expect(harness.introspections()).toBe(0);
     expect(allReceived(harness)).toEqual([]);
   });
 
-  test('two Authorization headers are 401, even with valid tokens', async () => {
+  test('two Authorization headers are rejected with 401, even with valid tokens', async () => {
     const authorization = [`Bearer ${MEMBER_TOKEN}`, `Bearer ${MEMBER_TOKEN}`];
     const answer = await rawRequest(harness.url, '/api/v1/posts', { headers: { authorization } });
     expect(answer.status).toBe(401);
@@ -172,7 +172,7 @@ describe('a forged caller', () => {
 });
 
 describe('an outage of identity', () => {
-  test('a token is 503 with Retry-After, never a guest, while guests are served', async () => {
+  test('an outage fails requests with a token with 503 and Retry-After, and guests are still served', async () => {
     const alone = await startHarness();
     try {
       await alone.stopIdentityGrpc();
@@ -187,7 +187,7 @@ describe('an outage of identity', () => {
     }
   });
 
-  test('a token is 503, not 401, if identity refuses the gateway itself', async () => {
+  test('a request with a token fails with 503, not 401, if identity refuses the gateway itself', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'keys-'));
     createMissingKeys(directory);
     const stranger = await startHarness(keyDirectories(directory, 'gateway'));

@@ -24,7 +24,7 @@ describe('the size of a body', () => {
     expect(harness.upstreams.content.received[0]?.body).toHaveLength(MEBIBYTE);
   });
 
-  test('a body one byte above the limit is 413 with a message, and is not forwarded', async () => {
+  test('a body one byte above the limit is rejected with 413 and a message, and is not forwarded', async () => {
     const answer = await put('/api/v1/posts', Buffer.alloc(MEBIBYTE + 1, 'x'));
     expect([answer.status, JSON.parse(answer.text)]).toEqual([
       413,
@@ -33,7 +33,7 @@ describe('the size of a body', () => {
     expect(harness.upstreams.content.received).toEqual([]);
   });
 
-  test('a chunked body above the limit is 413', async () => {
+  test('a chunked body above the limit is rejected with 413', async () => {
     const answer = await put('/api/v1/posts', Buffer.alloc(3 * MEBIBYTE, 'x'), {
       'transfer-encoding': 'chunked',
     });
@@ -81,7 +81,7 @@ describe('the size of a body', () => {
     expect([answer.status, answer.text]).toEqual([422, '{"errors":{"file":[]}}']);
   });
 
-  test('an upload of more than 128 MiB is 413', async () => {
+  test('an upload of more than 128 MiB is rejected with 413', async () => {
     const { hostname, port } = new URL(harness.url);
     const socket = connect(Number(port), hostname);
     const size = 128 * MEBIBYTE + 1;
@@ -94,13 +94,13 @@ describe('the size of a body', () => {
     expect(harness.upstreams.media.received).toEqual([]);
   });
 
-  test('an invalid token is 401 before the size is checked', async () => {
+  test('an invalid token is rejected with 401 before the size is checked', async () => {
     expect((await put('/api/v1/posts', Buffer.alloc(2 * MEBIBYTE), bearer('unknown'))).status).toBe(401);
   });
 });
 
-describe('a service that answers before it has read the body', () => {
-  test.each([1, 5, 20])('an early answer arrives while %i MiB are still being sent', async (size) => {
+describe('a service that responds before it has read the body', () => {
+  test.each([1, 5, 20])('an early response arrives while %i MiB are still being sent', async (size) => {
     harness.upstreams.media.handler = (_request, response) =>
       response.writeHead(403, { 'content-type': 'application/json' }).end('{"message":"no"}');
     for (let time = 0; time < 5; time += 1) {
@@ -109,7 +109,7 @@ describe('a service that answers before it has read the body', () => {
     }
   });
 
-  test('an early answer arrives even if the service closes its connection', async () => {
+  test('an early response arrives even if the service closes its connection', async () => {
     harness.upstreams.media.handler = (request, response) => {
       response.writeHead(413, { connection: 'close' }).end('{}');
       response.once('finish', () => request.destroy());
@@ -117,13 +117,13 @@ describe('a service that answers before it has read the body', () => {
     const answers = [];
     for (let time = 0; time < 5; time += 1)
       answers.push((await put('/api/v1/media', Buffer.alloc(5 * MEBIBYTE))).status);
-    // The answer and the reset race. The client receives an error in either case.
+    // The response races with the reset. The client receives an error in either case.
     expect(answers.every((status) => status === 413 || status === 503)).toBe(true);
   });
 });
 
 describe('a client that reads only after it has sent everything', () => {
-  /** Sends head and body completely, then reads the answer. */
+  /** Sends head and body completely, then reads the response. */
   const sendThenRead = async (head: string, body: Buffer): Promise<string> => {
     const socket = connect(Number(new URL(harness.url).port), '127.0.0.1');
     socket.pause();
@@ -144,7 +144,7 @@ describe('a client that reads only after it has sent everything', () => {
     ['the service', '/api/v1/media', 403],
     ['the gateway', '/api/v1/posts', 413],
   ])(
-    'a client that sends first and reads later receives the early answer of %s',
+    'a client that sends first and reads later receives the early response of %s',
     async (_who, path, status) => {
       harness.upstreams.media.handler = (_request, response) => response.writeHead(403).end();
       const size = 20 * MEBIBYTE;
@@ -182,7 +182,7 @@ describe('a client that disconnects', () => {
     await eventually(() => aborted);
   });
 
-  test('a client that disconnects before the answer aborts the request to the service', async () => {
+  test('a client that disconnects before the response aborts the request to the service', async () => {
     let gone = false;
     harness.upstreams.content.handler = (request) => {
       request.socket.once('close', () => {

@@ -51,7 +51,7 @@ interface Call {
   body?: string;
 }
 
-/** The answer that a script of the page can read; undefined if the browser refuses. */
+/** The response that a script of the page can read; undefined if the browser refuses. */
 const call = (page: Page, { path, ...init }: Call) =>
   page.evaluate(
     async ([url, options]) => {
@@ -113,7 +113,7 @@ const CALLS: [string, Call][] = [
 ];
 
 describe('a page of a listed origin', () => {
-  test.each(CALLS)('a page of a listed origin may call %s and read the answer', async (_what, request) => {
+  test.each(CALLS)('a page of a listed origin may call %s and read the response', async (_what, request) => {
     const page = await open(listed);
     expect(await call(page, request)).toMatchObject({ status: 200 });
     await page.close();
@@ -195,7 +195,7 @@ describe('a page of a listed origin', () => {
 });
 
 describe('a page of another origin', () => {
-  test.each(CALLS)('a page of another origin cannot read the answer to %s', async (_what, request) => {
+  test.each(CALLS)('a page of another origin cannot read the response to %s', async (_what, request) => {
     const page = await open(stranger);
     expect(await call(page, request)).toBeUndefined();
     // Requests that need a preflight are not sent at all.

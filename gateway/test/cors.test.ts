@@ -40,7 +40,7 @@ describe('a preflight', () => {
     '/oauth/revoke',
     '/mcp',
     '/unknown',
-  ])('the gateway answers a preflight of an allowed origin to %s', async (path) => {
+  ])('the gateway allows a preflight from an allowed origin to %s', async (path) => {
     const answer = await preflight(some, path);
     expect([answer.status, await answer.text()]).toEqual([204, '']);
     expect(answer.headers.get('access-control-allow-origin')).toBe(PAGE);
@@ -60,7 +60,7 @@ describe('a preflight', () => {
     '/.well-known/oauth-authorization-server',
     '/.well-known/oauth-protected-resource/mcp',
     '/.well-known/openid-configuration',
-  ])('a preflight of any origin to the public path %s is allowed', async (path) => {
+  ])('a preflight from any origin to the public path %s is allowed', async (path) => {
     for (const harness of [none, some, any]) {
       const answer = await preflight(harness, path, OTHER);
       expect([answer.status, answer.headers.get('access-control-allow-origin')]).toEqual([204, '*']);
@@ -69,7 +69,7 @@ describe('a preflight', () => {
     }
   });
 
-  test('the gateway answers a preflight of another origin, and allows nothing', async () => {
+  test('the gateway responds to a preflight from another origin, and allows nothing', async () => {
     for (const [harness, origin] of [
       [some, OTHER],
       [some, 'null'],
@@ -83,7 +83,7 @@ describe('a preflight', () => {
     }
   });
 
-  test('a preflight of any origin is allowed with the demo data', async () => {
+  test('a preflight from any origin is allowed with the demo data', async () => {
     const answer = await preflight(any, '/api/v1/auth/me', OTHER);
     expect([answer.status, answer.headers.get('access-control-allow-origin')]).toEqual([204, '*']);
     expect(answer.headers.get('access-control-allow-credentials')).toBeNull();
@@ -95,13 +95,13 @@ describe('a preflight', () => {
   });
 });
 
-describe('an answer', () => {
+describe('a response', () => {
   test.each([
     ['/api/v1/posts', 200],
     ['/api/v1/unknown', 404],
     ['/unknown', 404],
     ['/health/live', 200],
-  ])('the answer of %s (%i) can be read only by pages of allowed origins', async (path, status) => {
+  ])('the response to %s (%i) can be read only by pages of allowed origins', async (path, status) => {
     const read = (harness: Harness, origin: string) =>
       fetch(`${harness.url}${path}`, { headers: { origin } });
     const allowed = await read(some, PAGE);
@@ -163,7 +163,7 @@ describe('an answer', () => {
     );
   });
 
-  test('the answer of /mcp can be read only by pages of allowed origins, and others are refused', async () => {
+  test('a response of /mcp can be read only by pages of allowed origins, and others are refused', async () => {
     const post = (harness: Harness, origin: string, token = bearer()) =>
       fetch(`${harness.url}/mcp`, {
         method: 'POST',

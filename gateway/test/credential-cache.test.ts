@@ -44,7 +44,7 @@ const createCache = ({ validForMs = 60_000, maxTokens = 100 } = {}) => {
     /** Number of introspections. */
     introspections: 0,
     isRevoked: false,
-    /** The store id in identity's answers. */
+    /** The store id in identity's responses. */
     storeId: STORE,
     /** Runs during an introspection, after the database was read. */
     afterRead: async (): Promise<void> => undefined,
@@ -167,7 +167,7 @@ describe('a cached record', () => {
     const cache = createCache();
     await cache.ask();
     cache.afterRead = async () => {
-      // The revocation is committed after identity has read the database, and before its answer arrives.
+      // The revocation is committed after identity has read the database, and before its response arrives.
       cache.isRevoked = true;
       await advance(USER);
     };

@@ -23,7 +23,7 @@ describe('a service that is down', () => {
   afterEach(() => harness.upstreams.wallet.start());
 
   test.each(['GET', 'POST', 'DELETE'])(
-    'a %s to a service that is down is 503 with a message and Retry-After',
+    'a %s to a service that is down fails with 503 and a message and Retry-After',
     async (method) => {
       await expectUnavailable(await fetch(`${harness.url}/api/v1/payments/1`, { method, headers: bearer() }));
     },
@@ -35,7 +35,7 @@ describe('a service that is down', () => {
     expect(((await answer.json()) as { message: string }).message).toMatch(/\p{Script=Arabic}/u);
   });
 
-  test('requests to other services are answered while one is down', async () => {
+  test('requests to other services succeed while one is down', async () => {
     expect((await fetch(`${harness.url}/api/v1/posts`)).status).toBe(200);
   });
 
@@ -48,7 +48,7 @@ describe('a service that is down', () => {
   });
 });
 
-describe('a service that drops the connection before an answer', () => {
+describe('a service that drops the connection before a response', () => {
   const dropFirst = (): void => {
     harness.upstreams.wallet.handler = (request, response) => {
       if (harness.upstreams.wallet.received.length === 1) request.socket.destroy();
@@ -74,14 +74,14 @@ describe('a service that drops the connection before an answer', () => {
     },
   );
 
-  test('a GET is 503 if its only retry fails too', async () => {
+  test('a GET fails with 503 if its only retry fails too', async () => {
     harness.upstreams.wallet.handler = (request) => request.socket.destroy();
     await expectUnavailable(await fetch(`${harness.url}/api/v1/payments`));
     expect(harness.upstreams.wallet.received).toHaveLength(2);
   });
 });
 
-describe('a service that does not answer in time', () => {
+describe('a service that does not respond in time', () => {
   let impatient: Harness;
   beforeAll(async () => {
     impatient = await startHarness({ UPSTREAM_TIMEOUT_MS: '1000' });
@@ -89,7 +89,7 @@ describe('a service that does not answer in time', () => {
   beforeEach(() => impatient.reset());
   afterAll(() => impatient.close());
 
-  test('a service that does not answer is 503 after the timeout', async () => {
+  test('a request to a service that does not respond fails with 503 after the timeout', async () => {
     impatient.upstreams.wallet.handler = () => undefined;
     const startedAt = performance.now();
     await expectUnavailable(await fetch(`${impatient.url}/api/v1/payments`));
@@ -99,7 +99,7 @@ describe('a service that does not answer in time', () => {
     await expectUnavailable(posted, 'outcome_unknown');
   });
 
-  test('an interrupted answer is incomplete for the client too', async () => {
+  test('an interrupted response is incomplete for the client too', async () => {
     impatient.upstreams.wallet.handler = (_request, response) => {
       response.writeHead(200, { 'content-length': '100' }).write('half');
     };
@@ -110,7 +110,7 @@ describe('a service that does not answer in time', () => {
 
 describe('the limit per address', () => {
   test.each(['/api/v1/posts', '/mcp'])(
-    'the address limit counts an IPv6 network as one address: %s',
+    'the address limit treats an IPv6 network as one address: %s',
     async (path) => {
       const limited = await startHarness({
         ADDRESS_LIMIT_PER_MINUTE: '5',

@@ -129,20 +129,23 @@ describe('request headers', () => {
     ['an unclosed bracket', { host: '[::1' }],
     ['brackets without an address', { host: '[a]' }],
     ['a user', { host: 'user@a' }],
-  ])('a request whose host has %s is 400 on both ports, and reaches no service', async (_what, headers) => {
-    for (const [origin, path] of [
-      [harness.url, '/api/v1/auth/login'],
-      [harness.url, '/health/live'],
-      [harness.operationsUrl, '/health/services'],
-    ] as const) {
-      const answer = await rawRequest(origin, path, { method: 'POST', headers, body: Buffer.from('{}') });
-      expect([answer.status, JSON.parse(answer.text)]).toEqual([
-        400,
-        { message: 'The request must have exactly one valid Host header.' },
-      ]);
-    }
-    expect(allReceived(harness)).toEqual([]);
-  });
+  ])(
+    'a request whose host has %s is rejected with 400 on both ports, and reaches no service',
+    async (_what, headers) => {
+      for (const [origin, path] of [
+        [harness.url, '/api/v1/auth/login'],
+        [harness.url, '/health/live'],
+        [harness.operationsUrl, '/health/services'],
+      ] as const) {
+        const answer = await rawRequest(origin, path, { method: 'POST', headers, body: Buffer.from('{}') });
+        expect([answer.status, JSON.parse(answer.text)]).toEqual([
+          400,
+          { message: 'The request must have exactly one valid Host header.' },
+        ]);
+      }
+      expect(allReceived(harness)).toEqual([]);
+    },
+  );
 
   test('Content-Encoding is forwarded, so that the service checks it after the permission', async () => {
     const { headers } = await send(
@@ -156,7 +159,7 @@ describe('request headers', () => {
   test.each([
     ['/mcp', 'application/json', {}],
     ['/account-deletion', 'application/x-www-form-urlencoded', { cookie: 'account_deletion=guest.x' }],
-  ])('a body for %s with a Content-Encoding is 415', async (path, type, more) => {
+  ])('a body for %s with a Content-Encoding is rejected with 415', async (path, type, more) => {
     const answer = await rawRequest(harness.url, path, {
       method: 'POST',
       headers: { ...bearer(), 'content-type': type, 'content-encoding': 'gzip', ...more },
@@ -333,7 +336,7 @@ describe('a public origin with TLS', () => {
     expect(days > 30 && days < 365).toBe(true);
   });
 
-  test('security.txt is 404 without a contact', async () => {
+  test('security.txt returns 404 without a contact', async () => {
     expect((await fetch(`${plain.url}/.well-known/security.txt`)).status).toBe(404);
   });
 });

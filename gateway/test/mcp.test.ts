@@ -116,8 +116,8 @@ describe('a tool', () => {
     ],
     [422, { message: 'Invalid.', errors: { page: ['Too far.'] } }, 'Invalid. {"page":["Too far."]}'],
     [429, { message: 'Too many.' }, 'Too many.'],
-    [500, {}, 'The API answered 500.'],
-  ])('a tool returns the message of an API answer of %i', async (status, body, text) => {
+    [500, {}, 'The API returned 500.'],
+  ])('a tool returns the message of an API response of %i', async (status, body, text) => {
     answer('gyms', status, body);
     const client = await connect();
     expect(await call(client, 'get_gym', { id: 1 })).toMatchObject({ isError: true, content: [{ text }] });
@@ -210,7 +210,7 @@ describe('access to /mcp', () => {
       body: typeof body === 'string' ? body : JSON.stringify(body),
     });
 
-  test('a request without a token is 401 with the address of the resource metadata', async () => {
+  test('a request without a token is rejected with 401 and the address of the resource metadata', async () => {
     for (const response of [await post({}), await fetch(`${gateway.url}/mcp`)]) {
       expect(response.status).toBe(401);
       expect(response.headers.get('www-authenticate')).toBe(
@@ -219,7 +219,7 @@ describe('access to /mcp', () => {
     }
   });
 
-  test('a request with an invalid token is 401', async () => {
+  test('a request with an invalid token is rejected with 401', async () => {
     const response = await post(bearer('fpo_unknown'));
     expect(response.status).toBe(401);
     expect(response.headers.get('www-authenticate')).toMatch(
@@ -228,7 +228,7 @@ describe('access to /mcp', () => {
     expect((await post({ authorization: 'Basic eDp5' })).status).toBe(401);
   });
 
-  test('a tool call without its scope is 403 with the scopes to request', async () => {
+  test('a tool call without its scope is rejected with 403 and the scopes to request', async () => {
     const grantable = new Set(['payments.view_own'] as const);
     gateway.tokens.set('fpo_narrow', { ...caller(8, ['posts.view']), tokenKind: 'oauth', grantable });
     const params = { name: 'get_balance', arguments: {} };
@@ -257,7 +257,7 @@ describe('access to /mcp', () => {
     expect(await response.json()).toMatchObject({ result: { isError: true } });
   });
 
-  test('a token for only the API is 401', async () => {
+  test('a token for only the API is rejected with 401', async () => {
     const forApi = { ...caller(8), tokenKind: 'oauth', audience: 'https://api.example.com/api/v1' } as const;
     gateway.tokens.set('fpo_api', forApi);
     const response = await post(bearer('fpo_api'));
@@ -295,7 +295,7 @@ describe('access to /mcp', () => {
     expect((await post({ ...bearer(), origin: 'https://api.example.com' })).status).toBe(200);
   });
 
-  test.each(['GET', 'PUT', 'DELETE', 'PATCH'])('a %s is 405 with Allow: POST', async (method) => {
+  test.each(['GET', 'PUT', 'DELETE', 'PATCH'])('a %s returns 405 and Allow: POST', async (method) => {
     const response = await fetch(`${gateway.url}/mcp`, { method, headers: bearer() });
     expect(response.status).toBe(405);
     expect(response.headers.get('allow')).toBe('POST');
@@ -346,7 +346,7 @@ describe('access to /mcp', () => {
     [undefined, 'application/json'],
     ['text/event-stream', 'text/event-stream'],
     ['*/*, application/json;q=0', 'text/event-stream'],
-  ])('a request with Accept %j is answered with %s', async (accept, type) => {
+  ])('a request with Accept %j gets %s', async (accept, type) => {
     const body = Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' }));
     const headers = {
       ...bearer(),
@@ -368,11 +368,14 @@ describe('access to /mcp', () => {
     expect(JSON.parse(json)).toMatchObject({ id: 1, result: { tools: expect.any(Array) } });
   });
 
-  test.each(['ops', 'account_deletion'] as const)('a session of the page %s is 403', async (page) => {
-    gateway.tokens.set(MEMBER_TOKEN, { ...caller(7), page });
-    const response = await post(bearer(), { jsonrpc: '2.0', id: 1, method: 'tools/list' });
-    expect([response.status, allReceived(gateway)]).toEqual([403, []]);
-  });
+  test.each(['ops', 'account_deletion'] as const)(
+    'a session of the page %s is rejected with 403',
+    async (page) => {
+      gateway.tokens.set(MEMBER_TOKEN, { ...caller(7), page });
+      const response = await post(bearer(), { jsonrpc: '2.0', id: 1, method: 'tools/list' });
+      expect([response.status, allReceived(gateway)]).toEqual([403, []]);
+    },
+  );
 
   test('a client may list and call tools without an MCP session', async () => {
     const listed = await post(bearer(), { jsonrpc: '2.0', id: 1, method: 'tools/list' });
@@ -389,7 +392,7 @@ describe('access to /mcp', () => {
     expect([response.status, response.headers.get('mcp-session-id')]).toEqual([200, null]);
   });
 
-  test('a body of more than 64 KiB is 413, and one nested deeper than 32 levels is 400', async () => {
+  test('a body over 64 KiB is rejected with 413, and one nested deeper than 32 levels with 400', async () => {
     for (const length of [64 * 1024, 1024 * 1024]) {
       const params = { name: 'get_profile', arguments: { x: 'x'.repeat(length) } };
       const call = { jsonrpc: '2.0', id: 1, method: 'tools/call', params };
@@ -419,7 +422,7 @@ describe('access to /mcp', () => {
     expect(allReceived(gateway)).toEqual([]);
   });
 
-  test('a notification is accepted without an answer', async () => {
+  test('a notification is accepted without a response', async () => {
     const response = await post(bearer(), { jsonrpc: '2.0', method: 'notifications/initialized' });
     expect([response.status, await response.text()]).toEqual([202, '']);
   });
@@ -444,7 +447,7 @@ describe('a batch', () => {
       signal: AbortSignal.timeout(5_000),
     });
 
-  test('a batch of up to 10 messages is answered message by message', async () => {
+  test('a batch of up to 10 messages gets a response per message', async () => {
     answer('gyms', 200, PAGE);
     const response = await send([callOf(1), callOf(2), { jsonrpc: '2.0', method: 'notifications/x' }]);
     const answers = (await response.json()) as { id: number; result: { structuredContent: unknown } }[];
@@ -507,7 +510,7 @@ describe('a batch', () => {
   test.each([
     ['before', false],
     ['after', true],
-  ])('a call is answered even if its batch has a cancellation %s it', async (_where, isAfter) => {
+  ])('a call gets its response even if its batch has a cancellation %s it', async (_where, isAfter) => {
     gateway.upstreams.gyms.handler = (_request, response) => {
       setTimeout(() => {
         response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(PAGE));
@@ -561,7 +564,7 @@ test('a user can have at most 32 concurrent POSTs, and other users are not affec
   await eventually(async () => (await post(MEMBER_TOKEN, ping)).status === 200);
 });
 
-test('twenty concurrent clients receive only their own answers', async () => {
+test('twenty concurrent clients receive only their own responses', async () => {
   gateway.upstreams.identity.handler = (request, response) => {
     const [, claims = ''] = String(request.headers['x-caller-context']).split('.');
     const { sub } = JSON.parse(Buffer.from(claims, 'base64url').toString());

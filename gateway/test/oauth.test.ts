@@ -144,7 +144,7 @@ describe('paths below /oauth', () => {
     '/OAuth/token',
     '/.well-known/../metrics',
     '/.well-known/oauth-protected-resource/mcp/x',
-  ])('%s is 404', async (path) => {
+  ])('%s returns 404', async (path) => {
     const { status } = await rawRequest(gateway.url, path);
     expect(status).toBe(404);
     expect(allStrays(gateway)).toEqual([]);

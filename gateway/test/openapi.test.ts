@@ -205,7 +205,7 @@ describe('GET /api/v1/openapi.json', () => {
     expect([status, Object.keys(document.paths).length]).toEqual([200, SERVICES.length - 1]);
   });
 
-  test('the OpenAPI document is 503 while no service answers', async () => {
+  test('the OpenAPI document returns 503 while no service responds', async () => {
     await Promise.all(Object.values(harness.upstreams).map((upstream) => upstream.stop()));
     expect((await readDocument()).status).toBe(503);
   });
@@ -252,7 +252,7 @@ describe('GET /docs', () => {
     },
   );
 
-  test('each answer of the reference has a different nonce', async () => {
+  test('each response of the reference has a different nonce', async () => {
     const nonceOf = ({ policy }: { policy: string }): string | undefined =>
       /'nonce-([^']+)'/.exec(policy)?.[1];
     const [first, second] = [await load('/docs'), await load('/docs')];
@@ -339,7 +339,7 @@ describe('GET /docs', () => {
       ['Security', false],
       ['Added', false],
     ]);
-    // Each version has a list of its own, so that no section is twice in one.
+    // Each version has a separate list, so no list has a section twice.
     for (const [, list = ''] of contents.matchAll(/<strong>.*?<\/strong><ul[^>]*>(.*?)<\/ul>/gs)) {
       const links = [...list.matchAll(/<a [^>]*>(.*?)<\/a>/g)].map(([, title]) => title);
       expect(links).toEqual([...new Set(links)]);

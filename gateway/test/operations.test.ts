@@ -17,7 +17,7 @@ beforeAll(async () => {
 beforeEach(() => harness.reset());
 afterAll(() => harness.close());
 
-// biome-ignore lint/suspicious/noExplicitAny: an answer under test has whatever shape it has
+// biome-ignore lint/suspicious/noExplicitAny: a response under test has whatever shape it has
 const read = async (path: string, origin = harness.url): Promise<{ status: number; body: any }> => {
   const answer = await fetch(`${origin}${path}`);
   return { status: answer.status, body: await answer.json() };
@@ -31,7 +31,7 @@ describe('the gateway’s own paths', () => {
     ['operationsUrl', '/health/live'],
     ['operationsUrl', '/health/services'],
     ['operationsUrl', '/metrics'],
-  ] as const)('%s: %s with another method is 405 with Allow, whatever the body', async (origin, path) => {
+  ] as const)('%s: %s with another method returns 405 and Allow, whatever the body', async (origin, path) => {
     for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) {
       const headers = { 'content-type': 'text/plain' };
       const answer = await fetch(`${harness[origin]}${path}`, { method, headers, body: 'x' });
@@ -40,7 +40,7 @@ describe('the gateway’s own paths', () => {
     }
   });
 
-  test('an unknown path is 404, whatever the method and the body', async () => {
+  test('an unknown path returns 404, whatever the method and the body', async () => {
     for (const method of ['GET', 'POST', 'DELETE']) {
       const body = method === 'GET' ? undefined : 'x';
       const answer = await fetch(`${harness.url}/nobody`, {
@@ -55,7 +55,7 @@ describe('the gateway’s own paths', () => {
 
 describe('the operations port', () => {
   test.each(['/metrics', '/health/services'])(
-    '%s is 404 on the public port, whatever the method',
+    '%s returns 404 on the public port, whatever the method',
     async (path) => {
       for (const method of ['GET', 'POST', 'OPTIONS', 'HEAD']) {
         const answer = await fetch(`${harness.url}${path}`, { method });
@@ -116,7 +116,7 @@ describe('health', () => {
     },
   );
 
-  test.each(SERVICES)('the gateway is ready while %s does not answer', async (service) => {
+  test.each(SERVICES)('the gateway is ready while %s does not respond', async (service) => {
     harness.upstreams[service].ready = false;
     expect((await read('/health/ready')).status).toBe(200);
     await harness.upstreams[service].stop();
@@ -125,7 +125,7 @@ describe('health', () => {
     expect([status, body.status]).toEqual([200, 'ready']);
   });
 
-  test('the gateway starts even if no service answers', async () => {
+  test('the gateway starts even if no service responds', async () => {
     const nobody = 'http://127.0.0.1:1';
     const alone = await startHarness({
       IDENTITY_HTTP_URL: nobody,
@@ -163,7 +163,7 @@ describe('health', () => {
     }
   });
 
-  test('/health/services shows the state of every service, even of one that does not answer', async () => {
+  test('/health/services shows the state of every service, even of one that does not respond', async () => {
     harness.upstreams.gyms.ready = false;
     await harness.upstreams.media.stop();
     const { status, body } = await read('/health/services', harness.operationsUrl);
@@ -189,7 +189,7 @@ describe('health', () => {
     });
   });
 
-  test('the standard gRPC health service answers', async () => {
+  test('the standard gRPC health service responds', async () => {
     const client = createGrpcClient({
       definition: healthDefinition,
       address: harness.grpcAddress,

@@ -1,4 +1,4 @@
-/** Clients that stall, and services that do not answer, leave room for all other requests. */
+/** Clients that stall, and services that do not respond, leave room for all other requests. */
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
@@ -67,7 +67,7 @@ describe('with the default limits', () => {
   beforeEach(() => harness.reset());
   afterAll(() => harness.close());
 
-  test('300 stalled sign-ins do not reach the service, delay no other request, and are 408', async () => {
+  test('300 stalled sign-ins do not reach the service, delay no other request, and time out with 408', async () => {
     const stalled = Array.from({ length: 300 }, () => stall(harness.url, '/auth/login'));
     await Promise.all(stalled.map(({ socket }) => once(socket, 'connect')));
     const signal = AbortSignal.timeout(30_000);
@@ -81,7 +81,7 @@ describe('with the default limits', () => {
     expect(harness.upstreams.identity.received).toHaveLength(1);
   });
 
-  test('a request whose token is revoked while its body arrives is 401, and is not forwarded', async () => {
+  test('a request whose token is revoked while its body arrives is rejected with 401, and is not forwarded', async () => {
     const head = `POST /api/v1/posts HTTP/1.1\r\nhost: x\r\nauthorization: ${bearer().authorization}\r\n`;
     const slow = talk(harness.url, `${head}content-type: ${JSON_TYPE}\r\ncontent-length: 2\r\n\r\n{`);
     await eventually(() => harness.introspections() === 1);
@@ -120,7 +120,7 @@ describe('with the default limits', () => {
     };
 
     test.each([false, true])(
-      'an upload whose token is revoked meanwhile is 401, and never complete (in chunks: %s)',
+      'an upload whose token is revoked meanwhile is rejected with 401, and never complete (in chunks: %s)',
       async (inChunks) => {
         const { status, isComplete } = await uploadSlowly(inChunks, () => harness.tokens.clear());
         expect([status, isComplete]).toEqual(['401', false]);
@@ -185,7 +185,7 @@ describe('a slow body', () => {
   afterAll(() => harness.close());
 
   test.each(['/auth/login', '/posts', '/payments/deposit'])(
-    'a body of %s that does not arrive in time is 408, even if it arrives steadily',
+    'a body of %s that does not arrive in time is rejected with 408, even if it arrives steadily',
     async (path) => {
       const stalled = stall(harness.url, path, { length: 100_000 });
       const dripping = setInterval(() => stalled.socket.write(' '), 20);
@@ -195,14 +195,14 @@ describe('a slow body', () => {
     },
   );
 
-  test('a body of /mcp that does not arrive in time is 408', async () => {
+  test('a body of /mcp that does not arrive in time is rejected with 408', async () => {
     const head = `POST /mcp HTTP/1.1\r\nhost: x\r\nauthorization: ${bearer().authorization}\r\n`;
     const stalled = talk(harness.url, `${head}content-type: ${JSON_TYPE}\r\ncontent-length: 300\r\n\r\n{`);
     await eventually(() => stalled.ended);
     expect(stalled.text).toMatch(/^HTTP\/1\.1 408 /);
   });
 
-  test('an upload that stops is 408, and the request to the service is aborted', async () => {
+  test('an upload that stops is rejected with 408, and the request to the service is aborted', async () => {
     let aborted = false;
     harness.upstreams.media.handler = (request) => {
       request.resume().once('close', () => {
@@ -215,7 +215,7 @@ describe('a slow body', () => {
     await eventually(() => aborted);
   });
 
-  test('an upload is not 408 while the service is slow to read it', async () => {
+  test('an upload does not time out while the service is slow to read it', async () => {
     let resume = (): void => undefined;
     harness.upstreams.media.handler = (request, response) => {
       resume = () => request.resume().once('end', () => response.end('{}'));
@@ -226,7 +226,7 @@ describe('a slow body', () => {
       headers: { 'content-type': FORM_TYPE },
       body,
     });
-    // Two other requests that run into the limit show that more time than the limit has passed.
+    // Two other requests reach the limit, which shows that more time than the limit has passed.
     const stalled = stall(harness.url, '/auth/login');
     await eventually(() => stalled.ended);
     const again = stall(harness.url, '/auth/login');
@@ -236,7 +236,7 @@ describe('a slow body', () => {
   });
 });
 
-describe('an answer that the client does not read', () => {
+describe('a response that the client does not read', () => {
   let harness: Harness;
   beforeAll(async () => {
     harness = await startHarness({}, { readTimeoutMs: 500 });
@@ -244,7 +244,7 @@ describe('an answer that the client does not read', () => {
   beforeEach(() => harness.reset());
   afterAll(() => harness.close());
 
-  test('an unread answer is ended after the read timeout, but the download of a file is not', async () => {
+  test('an unread response is ended after the read timeout, but the download of a file is not', async () => {
     const opened = new Set<string>();
     const closed = new Set<string>();
     for (const service of ['media', 'content'] as const) {
@@ -299,7 +299,7 @@ describe('the limits on open requests', () => {
     for (const upstream of Object.values(harness.upstreams)) upstream.handler = undefined;
   };
 
-  test('a service that does not answer uses only its share: it gets 503, and others are served', async () => {
+  test('a service that does not respond uses only its share: it gets 503, and others are served', async () => {
     hang('wallet', '/payments');
     await eventually(() => harness.upstreams.wallet.received.length === 2);
     await expectOverloaded(await fetch(`${harness.url}/api/v1/payments`));
@@ -308,7 +308,7 @@ describe('the limits on open requests', () => {
     release();
   });
 
-  test('a full gateway answers 503 in the language of the client, and still answers health checks', async () => {
+  test('a full gateway returns 503 in the language of the client, and still serves health checks', async () => {
     hang('wallet', '/payments');
     hang('gyms', '/gyms');
     hang('content', '/posts');
@@ -346,7 +346,7 @@ describe('the limits on open requests', () => {
     await eventually(async () => (await upload()).status === 200);
   });
 
-  test('bodies being received use no share: their service answers, however many stall', async () => {
+  test('bodies being received use no share: their service responds, however many stall', async () => {
     const stalled = Array.from({ length: 20 }, () => stall(harness.url, '/auth/login'));
     const refused = () => stalled.filter(({ text }) => text.startsWith('HTTP/1.1 503 ')).length;
     // Each request uses a place while its headers are checked.
@@ -369,10 +369,10 @@ describe('the limits on open requests', () => {
     await eventually(() => refused() >= 18);
   });
 
-  test('a complete body is 503 and not forwarded if the share of its service is full', async () => {
+  test('a complete body is refused with 503 and not forwarded if the share of its service is full', async () => {
     const late = stall(harness.url, '/payments/deposit', { length: 2 });
     await eventually(() => harness.upstreams.wallet.checks.length === 1);
-    // This request is answered after the headers of the stalled one have been checked.
+    // The response to this request arrives after the headers of the stalled one have been checked.
     expect((await fetch(`${harness.url}/api/v1/posts`)).status).toBe(200);
     hang('wallet', '/payments');
     await eventually(() => harness.upstreams.wallet.received.length === 2);
@@ -386,7 +386,7 @@ describe('the limits on open requests', () => {
   test('the oldest stalled body is refused, not the newest', async () => {
     const oldest = stall(harness.url, '/auth/login');
     await once(oldest.socket, 'connect');
-    // This request is answered after the head of the stalled one has been read.
+    // The response to this request arrives after the head of the stalled one has been read.
     expect((await fetch(`${harness.url}/api/v1/posts`)).status).toBe(200);
     expect(oldest.text).toBe('');
     for (const path of ['/gyms', '/payments/deposit', '/gyms', '/payments/deposit']) stall(harness.url, path);
@@ -436,7 +436,7 @@ describe('the limit for bytes being received', () => {
     expect(read).toEqual([...Array<string>(5).fill('/whole'), '/large']);
   });
 
-  test('a single body above the limit for one body is 413', async () => {
+  test('a single body above the limit for one body is rejected with 413', async () => {
     const answer = await fetch(`${origin()}/`, { method: 'POST', body: 'x'.repeat(1_001) });
     expect(answer.status).toBe(413);
   });

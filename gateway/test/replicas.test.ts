@@ -42,7 +42,7 @@ const startReplica = async (index: number, { port = 0, delayMs = 0 } = {}): Prom
     url: '',
     port,
     bodies: [],
-    // Like the product, it still answers for a while, and closes each connection with its answer.
+    // Like the product, it still responds for a while, and closes each connection with its response.
     stop: async () => {
       isDraining = true;
       await pause(500);
@@ -94,7 +94,7 @@ const posting = (harness: Harness, body: string) =>
   });
 
 interface Outcome {
-  /** Number of requests that each replica has answered. */
+  /** Number of requests that each replica has served. */
   counts: number[];
   statuses: Set<number>;
 }

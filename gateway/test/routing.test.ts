@@ -25,7 +25,7 @@ describe('forwarding', () => {
     },
   );
 
-  test('HEAD is answered without a body, with the headers of the service', async () => {
+  test('HEAD returns the headers of the service without a body', async () => {
     harness.upstreams.media.handler = (_request, response) =>
       response.writeHead(200, { 'content-length': '1234', etag: '"1"' }).end();
     const answer = await rawRequest(harness.url, '/api/v1/media/1', { method: 'HEAD' });
@@ -46,7 +46,7 @@ describe('forwarding', () => {
     [304, { etag: '"1"' }, ''],
     [204, {}, ''],
     [206, { 'content-range': 'bytes 0-1/2' }, 'ab'],
-  ])('a %i of a service is returned unchanged', async (status, headers, body) => {
+  ])('a %i from a service is returned unchanged', async (status, headers, body) => {
     harness.upstreams.wallet.handler = (_request, response) =>
       response.writeHead(status, headers as Record<string, string>).end(body);
     const answer = await rawRequest(harness.url, '/api/v1/payments/1');
@@ -54,7 +54,7 @@ describe('forwarding', () => {
     expect(answer.headers).toMatchObject(headers);
   });
 
-  test('a 503 of a service is not retried', async () => {
+  test('a 503 from a service is not retried', async () => {
     harness.upstreams.wallet.handler = (_request, response) =>
       response
         .writeHead(503, { 'retry-after': '9', 'content-type': 'application/json' })
@@ -119,7 +119,7 @@ describe('paths that are not routed', () => {
     '/api/v1/posts%2f..%2f..%2f..%2fmetrics',
     'http://127.0.0.1/internal/openapi.json',
     'http://internal/api/v1/../../metrics',
-  ])('%s is 404 with a message, with or without a token, and is not forwarded', async (path) => {
+  ])('%s returns 404 and a message, with or without a token, and is not forwarded', async (path) => {
     for (const headers of [{}, bearer()]) {
       const answer = await rawRequest(harness.url, path, { headers });
       expect(answer.status).toBe(404);

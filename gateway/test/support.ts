@@ -43,13 +43,13 @@ interface Upstream {
   received: Received[];
   /** Paths whose headers the gateway asked the service to check. */
   checks: string[];
-  /** Answers these checks; undefined: the service cannot check headers alone. */
+  /** Handles these checks. Undefined if the service cannot check headers alone. */
   check: Handler | undefined;
   /** Requests of other paths, except health and the OpenAPI document. */
   strays: string[];
-  /** Answers instead of the default 200 `{service}`, before the body is read. */
+  /** Responds instead of the default 200 `{service}`, before the body is read. */
   handler: Handler | undefined;
-  /** Answers requests below `/internal`, which are strays otherwise. */
+  /** Handles requests below `/internal`, which are otherwise recorded as strays. */
   internal: Handler | undefined;
   ready: boolean;
   document: unknown;
@@ -143,7 +143,7 @@ export interface Harness {
   tokens: Map<string, UserCaller>;
   /** Deletion blockers by user id. */
   blockers: Map<number, { code: string; extras_json: string }[]>;
-  /** The store id in identity's answers to introspections. */
+  /** The store id in identity's responses to introspections. */
   epochStoreId: string;
   /** Number of introspections. */
   introspections(): number;

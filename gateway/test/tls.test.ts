@@ -18,7 +18,7 @@ const directory = mkdtempSync(join(tmpdir(), 'certificates-'));
 const servers: Server[] = [];
 let harness: Harness;
 
-/** Starts a service that requires a certificate of its client, and answers with the name in it. */
+/** Starts a service that requires a client certificate, and responds with the name in it. */
 const startService = async (process: ProcessName): Promise<string> => {
   const tls = readTlsFiles(process, tlsDirectory(directory, process));
   const server = createServer(
@@ -65,7 +65,7 @@ test('a service is called over TLS, and identifies the gateway by its certificat
   }
 });
 
-test('a service with the certificate of another service gets no request, and the answer is 503', async () => {
+test('a service with another service’s certificate gets no request, and the client gets 503', async () => {
   expect((await fetch(`${harness.url}/api/v1/gyms`)).status).toBe(503);
 });
 

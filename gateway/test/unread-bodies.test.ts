@@ -1,4 +1,7 @@
-/** Requests that are refused by their headers are answered before the body is read. An unread body ends its connection. */
+/**
+ * Requests that are refused by their headers get their response before the body is read. An unread body ends
+ * its connection.
+ */
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { connect, type Socket } from 'node:net';
@@ -9,7 +12,7 @@ import { allReceived, bearer, type Harness, startHarness } from './support.ts';
 
 let harness: Harness;
 beforeAll(async () => {
-  // The timeout is longer than a test, so no answer is a 408.
+  // The timeout is longer than a test, so no response is a 408.
   harness = await startHarness({ BODY_TIMEOUT_MS: '300000' });
 });
 beforeEach(() => harness.reset());
@@ -23,7 +26,7 @@ afterEach(() => {
   for (const socket of sockets.splice(0)) socket.destroy();
 });
 
-/** Sends `parts`, and collects the answers until the gateway ends the connection. */
+/** Sends `parts`, and collects the responses until the gateway ends the connection. */
 const talk = (...parts: (string | Buffer)[]) => {
   const socket = connect({ host: '127.0.0.1', port: Number(new URL(harness.url).port), allowHalfOpen: true });
   sockets.push(socket);
@@ -48,7 +51,7 @@ const AUTHORIZED = `authorization: ${bearer().authorization}`;
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
-/** An answer with the header that names the route. */
+/** A response with the header that names the route. */
 const answering =
   (status: number, body: object = { message: 'no' }, headers: Record<string, string> = {}): Handler =>
   (_request, response) => {
@@ -72,7 +75,7 @@ describe('a request that its route refuses by its headers', () => {
   ];
 
   test.each(unread)(
-    'a refused request gets the answer of its route while its body %s',
+    'a refused request gets the response of its route while its body %s',
     async (_what, parts) => {
       harness.upstreams['store-billing'].check = answering(
         429,
@@ -159,7 +162,7 @@ describe('a request whose headers its route accepts', () => {
     expect(heard.text).toMatch(/^HTTP\/1\.1 200 (?:.*\r\n)*x-ratelimit-remaining: 4\r\n/i);
   });
 
-  test('an accepted request with a body that is too large is 413, and ends its connection', async () => {
+  test('an accepted request with a body that is too large is rejected with 413, and ends its connection', async () => {
     const heard = talk(headOf(AUTHORIZED, `content-length: ${2 * MEBIBYTE}`), Buffer.alloc(2 * MEBIBYTE));
     await eventually(() => heard.ended);
     expect(heard.text).toMatch(/^HTTP\/1\.1 413 (?:.*\r\n)*connection: close\r\n/i);
@@ -192,7 +195,7 @@ test('a service that cannot check headers alone gets the whole request', async (
   expect(harness.upstreams['store-billing'].received[0]?.headers).not.toHaveProperty(LIMIT_COUNTED_HEADER);
 });
 
-test('a request to a silent service is 503 before its body is read, without an unknown outcome', async () => {
+test('a request to a silent service fails with 503 before its body is read, without an unknown outcome', async () => {
   harness.upstreams['store-billing'].check = (request) => request.socket.destroy();
   const heard = talk(headOf(AUTHORIZED, 'content-length: 100'));
   await eventually(() => heard.ended);

@@ -61,7 +61,7 @@ export const notificationPushRequested = defineEvent({
 
 export const notificationEmailRequested = defineEvent({
   type: 'identity.notification.email_requested',
-  summary: 'A stored notification must be sent by e-mail.',
+  summary: 'A stored notification must be sent by email.',
   data: z.object({
     user_id: userId,
     notification_id: z.int().positive(),

@@ -7,7 +7,7 @@ import { allowPages } from './cors.ts';
 import { callbackOf, settlePayment } from './providers/zibal.ts';
 import {
   EMAIL_MODES,
-  normaliseReceptor,
+  normalizeReceptor,
   PURCHASE_STATES,
   PURCHASE_TYPES,
   PUSH_MODES,
@@ -18,7 +18,7 @@ import {
 import type { Harness } from './wire.ts';
 
 export const receptorSchema = z.string().transform((raw, context) => {
-  const receptor = normaliseReceptor(raw);
+  const receptor = normalizeReceptor(raw);
   if (receptor === null) context.addIssue({ code: 'custom', message: 'must be a phone number' });
   return receptor ?? z.NEVER;
 });

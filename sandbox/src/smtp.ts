@@ -1,4 +1,4 @@
-/** The SMTP relay of the sandbox: it accepts and stores e-mails, and delivers none. */
+/** The SMTP relay of the sandbox: it accepts and stores emails, and delivers none. */
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { simpleParser } from 'mailparser';

@@ -136,7 +136,7 @@ class BoundedMap<K, V> extends Map<K, V> {
  * Normalizes a phone number: +98…, 0098…, 98…, 09… and 9… are the same Iranian number.
  * Persian and Arabic digits are accepted. Null if it cannot be a phone number.
  */
-export function normaliseReceptor(raw: string): string | null {
+export function normalizeReceptor(raw: string): string | null {
   const compact = foldDigits(raw).replace(/[\s()-]/g, '');
   if (!/^\+?\d{7,17}$/.test(compact)) return null;
   if (compact.startsWith('+')) return compact;

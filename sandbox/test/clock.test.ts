@@ -80,7 +80,7 @@ describe('PUT /_sandbox/clock', () => {
     expect((await send(sandbox, 'GET')).body).toMatchObject({ data: { advanced_ms: 3_650 * DAY_MS } });
   });
 
-  test('the clock routes are 404 for a product without demo data, which does not follow', async () => {
+  test('the clock routes return 404 for a product without demo data, which does not follow', async () => {
     const sandbox = await start({ seedDemo: false });
     expect((await advance(sandbox, '1d')).status).toBe(404);
     expect((await send(sandbox, 'GET')).status).toBe(404);

@@ -1,4 +1,4 @@
-/** Refusals of Firebase and of the e-mail relay. */
+/** Refusals of Firebase and of the email relay. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { createTransport } from 'nodemailer';
 import { productEnvironment } from '../src/providers/index.ts';
@@ -110,7 +110,7 @@ describe('Firebase', () => {
   });
 });
 
-describe('the e-mail relay', () => {
+describe('the email relay', () => {
   const sendMail = async (user: string | undefined): Promise<number> => {
     const url = new URL(productEnvironment(sandbox.url, sandbox.smtpPort).SMTP_URL ?? '');
     const auth = user === undefined ? {} : { auth: { user, pass: 'sandbox' } };
@@ -125,7 +125,7 @@ describe('the e-mail relay', () => {
     }
   };
 
-  test('the relay accepts e-mails only after a login', async () => {
+  test('the relay accepts emails only after a login', async () => {
     expect([await sendMail(undefined), await sendMail('invalid')]).toEqual([530, 535]);
     expect(await received('emails')).toEqual([]);
     expect(await sendMail('sandbox')).toBe(250);

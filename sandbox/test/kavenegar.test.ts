@@ -137,7 +137,7 @@ describe('the inbox', () => {
     expect(messages.at(-1).message).toBe('batch 0');
   });
 
-  test('a receptor that is not a phone number is 422 under its name', async () => {
+  test('a receptor that is not a phone number is rejected with 422 under its name', async () => {
     const answer = await sandbox.call('GET', '/_sandbox/sms?receptor=nobody');
     expect(answer.status).toBe(422);
     expect(answer.json).toEqual({
@@ -204,12 +204,12 @@ describe('a refusal', () => {
     expect(answer.json.return.status).toBe(400);
   });
 
-  test('a key that begins with "invalid" is a bad key, and an unknown method is 404', async () => {
+  test('a key that begins with "invalid" is a bad key, and an unknown method returns 404', async () => {
     expect((await sandbox.call('POST', LOOKUP.replace('some-key', 'invalid-key'))).status).toBe(403);
     expect((await sandbox.call('POST', '/kavenegar/v1/k/sms/none.json')).json.return.status).toBe(404);
   });
 
-  test('too many receptors are 414 and too long a message is 413', async () => {
+  test('too many receptors are rejected with 414, and too long a message with 413', async () => {
     const receptor = Array.from({ length: 201 }, () => PHONE).join(',');
     expect((await sandbox.call('POST', SEND, form({ receptor, message: 'm' }))).status).toBe(414);
     const message = 'm'.repeat(901);
@@ -276,7 +276,7 @@ describe('modes', () => {
     expect((await lookup()).status).toBe(200);
   });
 
-  test('an unknown mode and a missing body are 422 under mode', async () => {
+  test('an unknown mode and a missing body are rejected with 422 under mode', async () => {
     const answer = await setMode('loud');
     expect(answer.status).toBe(422);
     expect(Object.keys(answer.json.errors)).toEqual(['mode']);

@@ -70,7 +70,7 @@ describe('the paths of an address', () => {
     expect((await fetch(google)).status).toBe(401);
   });
 
-  test('an unknown path and the path of another provider are 404', async () => {
+  test('an unknown path and the path of another provider return 404', async () => {
     expect((await fetch(`${urlOf('Zibal')}/kavenegar/v1/k/sms/send.json`)).status).toBe(404);
     expect((await fetch(`${urlOf('Myket')}/v1/request`, json({}))).status).toBe(404);
   });

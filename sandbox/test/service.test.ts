@@ -50,13 +50,13 @@ describe('a host', () => {
     'sandbox.evil.example',
     '128.0.0.1',
     '[::2]',
-  ])('the host %s is 421, including at the addresses of the providers', async (host) => {
+  ])('a request for the host %s returns 421, including at the addresses of the providers', async (host) => {
     expect(await statusFor([host])).toBe(421);
     expect(await statusFor([host], new URL(sandbox.addresses[1]?.url ?? '').port)).toBe(421);
   });
 
   test.each([[['localhost', 'localhost']], [['[::1']], [['user@localhost']], [['localhost/']], [[]]])(
-    'a request with the Host headers %j is 400',
+    'a request with the Host headers %j returns 400',
     async (hosts) => {
       expect(await statusFor(hosts)).toBe(400);
     },
@@ -208,7 +208,7 @@ describe('the server', () => {
     expect(answer.headers.get('x-content-type-options')).toBe('nosniff');
   });
 
-  test('an unknown route is 404 and malformed JSON 400, both with a message', async () => {
+  test('an unknown route returns 404, and malformed JSON 400, both with a message', async () => {
     expect((await sandbox.call('GET', '/nowhere')).json).toEqual({ message: expect.any(String) });
     const headers = { 'content-type': 'application/json' };
     const broken = await fetch(`${sandbox.url}/_sandbox/zibal/mode`, { method: 'PUT', headers, body: '{' });

@@ -258,7 +258,7 @@ describe.each(stores)('$name', (store) => {
     expect((await store.consume('never-seen', store.good())).status).toBe(store.unknown.status);
   });
 
-  test('missing credentials are 401 and refused ones 403, for validation and consumption', async () => {
+  test('missing credentials get 401, and refused ones 403, for validation and consumption', async () => {
     await put('t', 'purchased');
     expect((await store.validate('t', PRODUCT, {})).status).toBe(401);
     expect((await store.validate('t', PRODUCT, store.refused)).status).toBe(403);
@@ -289,7 +289,7 @@ describe('the API of Cafe Bazaar', () => {
     });
   });
 
-  test('a second consumption is 400 already_consumed', async () => {
+  test('a second consumption returns 400 already_consumed', async () => {
     await put('t', 'purchased');
     await store.consume('t', store.good());
     const again = await store.consume('t', store.good());
@@ -315,7 +315,7 @@ describe('the API of Cafe Bazaar', () => {
 describe('the API of Myket', () => {
   const [, store] = stores as [Store, Store];
 
-  test('a second consumption is 400 SkuAlreadyConsumed', async () => {
+  test('a second consumption returns 400 SkuAlreadyConsumed', async () => {
     await put('t', 'purchased');
     await store.consume('t', store.good());
     const again = await store.consume('t', store.good());
@@ -323,7 +323,7 @@ describe('the API of Myket', () => {
     expect(again.json.messageCode).toBe('SkuAlreadyConsumed');
   });
 
-  test('a verification without a tokenId is 400', async () => {
+  test('a verification without a tokenId returns 400', async () => {
     const headers = store.good();
     expect((await sandbox.call('POST', `${myketProduct}/${PRODUCT}/verify`, {}, { headers })).status).toBe(
       400,
@@ -440,7 +440,7 @@ describe('the API of Google Play', () => {
     });
   });
 
-  test('a pending purchase cannot be acknowledged, and an unknown action is 404', async () => {
+  test('a pending purchase cannot be acknowledged, and an unknown action returns 404', async () => {
     await put('t', 'pending');
     const path = `${googleProduct}/${PRODUCT}/tokens/t`;
     expect((await sandbox.call('POST', `${path}:acknowledge`, {}, headers())).status).toBe(400);
@@ -519,13 +519,13 @@ describe('the control routes of purchases', () => {
     });
   });
 
-  test('an unknown state and a missing product are 422 under their names', async () => {
+  test('an unknown state and a missing product are rejected with 422 under their names', async () => {
     const answer = await put('t', 'stolen', { product_id: undefined });
     expect(answer.status).toBe(422);
     expect(Object.keys(answer.json.errors).sort()).toEqual(['product_id', 'state']);
   });
 
-  test('counting without a token is 422', async () => {
+  test('a count without a token is rejected with 422', async () => {
     expect((await sandbox.call('GET', '/_sandbox/store/calls')).status).toBe(422);
   });
 

@@ -96,7 +96,7 @@ describe("the payer's click", () => {
     expect(await inquiry(trackId)).toMatchObject({ status: 1 });
   });
 
-  test('the other click is 409 and changes nothing', async () => {
+  test('the other click returns 409 and changes nothing', async () => {
     const paid = await open();
     await click(paid, 'pay');
     expect((await click(paid, 'cancel')).status).toBe(409);
@@ -107,7 +107,7 @@ describe("the payer's click", () => {
     expect(await verify(cancelled)).toMatchObject({ result: 202, status: 3 });
   });
 
-  test('a click on an unknown payment is 404', async () => {
+  test('a click on an unknown payment returns 404', async () => {
     expect((await click(1, 'pay')).status).toBe(404);
   });
 });
@@ -136,14 +136,14 @@ describe('the payment page', () => {
     expect(text).toContain(`href="${CALLBACK}?trackId=${trackId}&amp;success=0`);
   });
 
-  test('the page of an unknown payment is 404', async () => {
+  test('the page of an unknown payment returns 404', async () => {
     expect((await sandbox.call('GET', '/zibal/start/12')).status).toBe(404);
     expect((await sandbox.call('GET', '/zibal/start/x')).status).toBe(404);
   });
 });
 
 describe('verify and inquiry', () => {
-  test('an unpaid payment is 202 and stays waiting', async () => {
+  test('verifying an unpaid payment returns 202, and it stays waiting', async () => {
     const trackId = await open();
     expect(await verify(trackId)).toEqual({ status: -1, result: 202, message: expect.any(String) });
     expect(await inquiry(trackId)).toMatchObject({ result: 100, status: -1, paidAt: null, verifiedAt: null });
@@ -167,7 +167,7 @@ describe('verify and inquiry', () => {
     });
   });
 
-  test('the second verify is 201 without any of the fields', async () => {
+  test('a second verification returns 201 without any of the fields', async () => {
     const trackId = await open();
     await click(trackId, 'pay');
     await verify(trackId);
@@ -196,7 +196,7 @@ describe('verify and inquiry', () => {
     expect(await verify(String(trackId))).toMatchObject({ result: 100 });
   });
 
-  test("an unknown track id and another merchant's are 203", async () => {
+  test("an unknown track id and another merchant's return 203", async () => {
     const trackId = await open();
     expect(await verify(1)).toEqual({ result: 203, message: expect.any(String) });
     expect(await inquiry('abc')).toMatchObject({ result: 203 });
@@ -224,7 +224,7 @@ describe('mode', () => {
     expect((await click(trackId, 'pay')).status).toBe(302);
   });
 
-  test('an unknown mode is 422 under mode', async () => {
+  test('an unknown mode is rejected with 422 under mode', async () => {
     const answer = await sandbox.call('PUT', '/_sandbox/zibal/mode', { mode: 'slow' });
     expect(answer.status).toBe(422);
     expect(Object.keys(answer.json.errors)).toEqual(['mode']);

@@ -108,7 +108,7 @@ function environmentOf(name) {
   }
 }
 
-/** The newest seals of a running product; empty if the database does not answer. @returns {Promise<Record<string, string>>} */
+/** The newest seals of a running product; empty if the database does not respond. @returns {Promise<Record<string, string>>} */
 export async function readHeads() {
   const { MONGODB_URI: uri } = environmentOf('servers');
   if (!uri) return {};

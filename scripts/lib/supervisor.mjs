@@ -45,8 +45,8 @@ import { pause, within } from './time.mjs';
  */
 
 /**
- * The gateway stops first, so nothing new comes in. The servers stop last, so services can finish. Replicas answer new requests for
- * a while (DRAIN_MS).
+ * The gateway stops first, so nothing new comes in. The servers stop last, so services can finish. Replicas
+ * serve new requests for a while (DRAIN_MS).
  */
 const stoppingOrder = /** @type {const} */ ([
   { tier: 'tool', graceMs: 1_000 },

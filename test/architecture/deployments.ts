@@ -108,7 +108,7 @@ export const takenFromDotEnv = ({ environment = {} }: ComposeService): string[] 
   Object.entries(environment).flatMap(([name, value]) =>
     value === null
       ? [name]
-      : [...String(value).matchAll(/\$\{([A-Z][A-Z0-9_]*)/g)].map(([, taken = '']) => taken),
+      : [...String(value).matchAll(/\$\{([A-Z][A-Z0-9_]*)/g)].map(([, variable = '']) => variable),
   );
 
 /** The variables of a container for the given content of `.env`. */

@@ -539,16 +539,23 @@ describe('deploy/kubernetes', () => {
     },
   );
 
-  test.each(owners)('Kubernetes lets %s answer while it drains, and finish before it is killed', (owner) => {
-    const name = nameOf(owner);
-    const pod = manifestsOf(`deploy/kubernetes/base/${name}.yaml`).find(({ kind }) => kind === 'Deployment')
-      ?.spec?.template?.spec;
-    const [drain, grace] = ['DRAIN_MS', 'SHUTDOWN_GRACE_MS'].map((variable) => Number(common.get(variable)));
-    // The gateway closes idle connections to a service after four seconds, and refreshes DNS records every five.
-    expect(drain).toBeGreaterThanOrEqual(10_000);
-    expect(grace).toBeGreaterThan(Number(drain) + 30_000);
-    expect(Number(pod?.terminationGracePeriodSeconds) * 1_000).toBeGreaterThanOrEqual(Number(grace) + 5_000);
-  });
+  test.each(owners)(
+    'Kubernetes lets %s serve requests while it drains, and finish before it is killed',
+    (owner) => {
+      const name = nameOf(owner);
+      const pod = manifestsOf(`deploy/kubernetes/base/${name}.yaml`).find(({ kind }) => kind === 'Deployment')
+        ?.spec?.template?.spec;
+      const [drain, grace] = ['DRAIN_MS', 'SHUTDOWN_GRACE_MS'].map((variable) =>
+        Number(common.get(variable)),
+      );
+      // The gateway closes idle connections to a service after four seconds, and refreshes DNS records every five.
+      expect(drain).toBeGreaterThanOrEqual(10_000);
+      expect(grace).toBeGreaterThan(Number(drain) + 30_000);
+      expect(Number(pod?.terminationGracePeriodSeconds) * 1_000).toBeGreaterThanOrEqual(
+        Number(grace) + 5_000,
+      );
+    },
+  );
 
   test.each(owners.filter((owner) => owner !== 'gateway'))(
     'the Kubernetes service names of %s resolve to a record per pod',

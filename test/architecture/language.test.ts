@@ -1,4 +1,4 @@
-/** The ten worst patterns of unidiomatic English (CONTRIBUTING.md, "Language"). Reviewers find the others. */
+/** The worst patterns of unidiomatic English (CONTRIBUTING.md, "Language"). Reviewers find the others. */
 import { describe, expect, test } from '@jest/globals';
 import MarkdownIt from 'markdown-it';
 import { loadApiDocument } from './api-document.ts';
@@ -12,7 +12,7 @@ interface Pattern {
   example: readonly [faulty: string, better: string];
 }
 
-/** Patterns 1 to 7: words for no text at all, including comments, titles, messages, descriptions and documents. */
+/** Words for no text at all, including comments, titles, messages, descriptions and documents. */
 const WORDS: Record<string, Pattern> = {
   likewise: {
     fault: /\blikewise\b/i,
@@ -49,15 +49,21 @@ const WORDS: Record<string, Pattern> = {
     instead: 'license',
     example: ['a licence', 'a license'],
   },
+  'British spelling': {
+    fault:
+      /\b(?:recogni|normali|initiali|seriali|authori|organi|optimi)s(?:e[drs]?|ing|ation)\b|(?:behavi|neighb|fav|col|hon)our|\bcentred?\b|\b(?:centi|kilo)?metres?\b/i,
+    instead: 'American spelling, as in license',
+    example: ['a recognised neighbour, two metres away', 'a recognized neighbor, two meters away'],
+  },
 };
-/** Pattern 8: a comment without a beginning. */
+/** A comment without a beginning. */
 const COMMENT: Pattern = {
   fault: /(?:\/\*\*?|\/\/|^\s*[*#])\s+(?:Of|As|By)\b/,
   instead: 'a noun phrase or a complete sentence',
   example: ['/** Of a session. */', '/** Lifetime of a session. */'],
 };
 /**
- * Pattern 9: a test title that only makes sense after its `describe`. It begins with a verb or a relative, or with a preposition or
+ * A test title that only makes sense after its `describe`. It begins with a verb or a relative, or with a preposition or
  * conjunction without the comma that would end an introductory phrase.
  */
 const TITLE: Pattern = {
@@ -67,7 +73,14 @@ const TITLE: Pattern = {
   example: ['is over with its token', 'a session ends when its token expires'],
 };
 
-/** Pattern 10: more words than this in one sentence of a document. Use two sentences instead. */
+/** A second word for a response over HTTP or gRPC, in a test title. */
+const ANSWER: Pattern = {
+  fault: /\b(?:an?|the|each|every|no|its|their|same|early|lost) answers?\b/i,
+  instead: 'response, or returns',
+  example: ['a lost answer is repeated', 'a lost response is repeated'],
+};
+
+/** More words than this in one sentence of a document. Use two sentences instead. */
 const LONGEST_SENTENCE = 25;
 
 const LONGEST_SUMMARY = 50;
@@ -174,6 +187,11 @@ test('every test title is a full clause with a subject', () => {
   expect(halves.map(({ at, title }) => `${at}: ${title}`)).toEqual([]);
 });
 
+test('test titles say response, and not answer', () => {
+  const answers = titles.filter(({ title }) => ANSWER.fault.test(title));
+  expect(answers.map(({ at, title }) => `${at}: ${title}`)).toEqual([]);
+});
+
 test(`no sentence of a document has more than ${LONGEST_SENTENCE} words`, () => {
   const documents = texts.filter((file) => file.endsWith('.md'));
   const long = documents.flatMap((file) =>
@@ -221,7 +239,7 @@ test(`every API summary begins with a verb and has at most ${LONGEST_SUMMARY} ch
 });
 
 describe('the patterns themselves', () => {
-  test.each([...Object.values(WORDS), COMMENT, TITLE])(
+  test.each([...Object.values(WORDS), COMMENT, TITLE, ANSWER])(
     '$fault matches its faulty example but not the better one',
     ({ fault, example: [faulty, better] }) => {
       expect(faulty).toMatch(fault);

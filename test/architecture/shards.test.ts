@@ -132,10 +132,10 @@ test(`${DOCUMENT} shows the keys, scatters and claims; npm run generate writes i
   const text = read(DOCUMENT);
   const written = Object.entries({ keys: keyTables(), scatters: scatterTable(), claims: claimTable() });
   const expected = written.reduce(
-    (all, [name, made]) =>
+    (all, [name, table]) =>
       all.replace(
         new RegExp(`(<!-- ${name} -->\n)[^]*(<!-- /${name} -->)`),
-        (_whole, begin: string, end: string) => `${begin}\n${made}\n${end}`,
+        (_whole, begin: string, end: string) => `${begin}\n${table}\n${end}`,
       ),
     text,
   );

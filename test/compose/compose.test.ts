@@ -267,7 +267,7 @@ describe('the TLS proxy of deploy/compose.tls.yaml', () => {
       }).on('error', ({ message }) => resolve(message));
     });
 
-  test('the gateway answers only by TLS', async () => {
+  test('the gateway serves only TLS', async () => {
     expect(await ask('/health/ready')).toBe(200);
     const plain = await fetch(`http://127.0.0.1:${process.env.HTTP_PORT}/docs`, { redirect: 'manual' });
     expect([plain.status, plain.headers.get('location')?.split(':')[0]]).toEqual([308, 'https']);
@@ -299,7 +299,7 @@ describe('the TLS proxy of deploy/compose.tls.yaml', () => {
     const running = await run('docker', ['inspect', '--format', '{{.Config.Image}}', ...ids]);
     expect(running.trim().split('\n')).toEqual(PROCESSES.map(() => NEXT));
     expect(failures).toEqual([]);
-    process.stdout.write(`An upgrade: the longest time without an answer was ${longest} ms.\n`);
+    process.stdout.write(`An upgrade: the longest time without a response was ${longest} ms.\n`);
     expect(longest).toBeLessThan(3_000);
   });
 });

@@ -93,7 +93,7 @@ const reachable = () =>
     });
   });
 
-/** Addresses that answer without TLS. */
+/** Addresses that respond without TLS. */
 const plainAnswers = () =>
   allowed(
     SERVICES.map((name, index) => `${name}:${8_101 + index}`),

@@ -121,7 +121,7 @@ const allows = (status: number, refusals: readonly number[]): boolean => {
 
 /** Several ways to access a resource must agree. */
 const agree = (answers: boolean[]): boolean => {
-  if (new Set(answers).size !== 1) throw new Error(`the answers differ: ${answers.join(', ')}`);
+  if (new Set(answers).size !== 1) throw new Error(`the responses differ: ${answers.join(', ')}`);
   return answers[0] === true;
 };
 

@@ -9,7 +9,7 @@ import { baseUrl, PASSWORD, register } from './support.ts';
 
 describe('docs/access.md, for each kind of token', () => checkAccess(EACH_KIND));
 
-/** Logs in at a page and returns the token in its cookie. */
+/** Signs in at a page and returns the token in its cookie. */
 const sessionAt = async (page: Page, fields: Record<string, string>): Promise<string> => {
   const browser = createBrowser(baseUrl());
   const form = await browser.get(page);

@@ -48,7 +48,7 @@ const setUpSecondFactor = async ({ token }: Account): Promise<string[]> => {
 };
 
 describe('accounts on the page', () => {
-  test('an account is scheduled for deletion, shown with the date after a log-in, and restored', async () => {
+  test('an account is scheduled for deletion, shown with the date after a sign-in, and restored', async () => {
     const account = await register();
     const browser = browse();
     const overview = await signIn(browser, account);
@@ -70,7 +70,7 @@ describe('accounts on the page', () => {
     expect([cancelled.status, isSignedIn(browser)]).toEqual([200, false]);
     const restored = expectStatus(await login(account.username), 200).body;
     expect(restored.user.deletion_scheduled_at).toBeNull();
-    // The page has ended its own session. The log-in above and this test's two log-ins remain.
+    // The page has ended its own session. The sign-in above and this test's two sign-ins remain.
     const sessions = await api('GET', '/auth/sessions', { token: restored.token });
     expect(expectStatus(sessions, 200).body.data).toHaveLength(2);
   });
@@ -132,7 +132,7 @@ describe('refusals on the page', () => {
     expect((await confirm(browser, form, account)).status).toBe(200);
   });
 
-  test('calls past the budget shared by page and API are 429 with the time to wait', async () => {
+  test('calls past the budget shared by page and API are rejected with 429 and the time to wait', async () => {
     const account = await register();
     const browser = browse();
     const overview = await signIn(browser, account);
@@ -144,7 +144,7 @@ describe('refusals on the page', () => {
     expect(await smsOf(account.phone)).toHaveLength(0);
   });
 
-  test('a revoked session leads to the log-in', async () => {
+  test('a revoked session leads to the sign-in', async () => {
     const account = await register();
     const browser = browse();
     const overview = await signIn(browser, account);

@@ -47,7 +47,7 @@ describe('phase 1, without a code', () => {
     expect(await deletionOf(account)).toEqual([null, null]);
   });
 
-  test('a wrong password is 422 for current_password and sends no SMS', async () => {
+  test('a wrong password is rejected with 422 for current_password and sends no SMS', async () => {
     const account = await register();
     const answer = await arm(account, { body: { current_password: 'not-the-password' } });
     expect(answer.status).toBe(422);
@@ -70,7 +70,7 @@ describe('phase 1, without a code', () => {
     expect((await commit(account, second)).status).toBe(202);
   });
 
-  test('a refused SMS is 500 {message}, schedules nothing and keeps the previous code', async () => {
+  test('a refused SMS leads to 500 {message}, schedules nothing and keeps the previous code', async () => {
     const account = await register();
     await arm(account);
     const older = await newestCode(account.phone);
@@ -81,7 +81,7 @@ describe('phase 1, without a code', () => {
     expect((await commit(account, older)).status).toBe(202);
   });
 
-  test('an SMS with an unknown outcome is 500, and the previous code is invalid', async () => {
+  test('an SMS with an unknown outcome leads to 500, and the previous code is invalid', async () => {
     const account = await register();
     await arm(account);
     const older = await newestCode(account.phone);
@@ -102,7 +102,7 @@ describe('phase 1, without a code', () => {
 });
 
 describe('phase 2, with the code', () => {
-  test('phase 2 schedules the deletion 14 days later, to the second, and log-in and /auth/me report it', async () => {
+  test('phase 2 schedules the deletion 14 days later, to the second, and sign-in and /auth/me report it', async () => {
     const account = await register();
     const { body } = await scheduleDeletion(account);
     expect(Object.keys(body).sort()).toEqual(['deletion_requested_at', 'deletion_scheduled_at', 'message']);
@@ -182,7 +182,7 @@ describe('phase 2, with the code', () => {
     expect([whilePending.status, whilePending.text]).toEqual([422, nothingInFlight.text]);
   });
 
-  test('a wrong password is 422 even with the right code, which stays valid', async () => {
+  test('a wrong password is rejected with 422 even with the right code, which stays valid', async () => {
     const account = await register();
     await arm(account);
     const code = await newestCode(account.phone);
@@ -193,7 +193,7 @@ describe('phase 2, with the code', () => {
     expect((await commit(account, code)).status).toBe(202);
   });
 
-  test('exactly one of two concurrent calls with the right code is 202', async () => {
+  test('exactly one of two concurrent calls with the right code returns 202', async () => {
     const account = await register();
     await arm(account);
     const code = await newestCode(account.phone);
@@ -206,7 +206,7 @@ describe('phase 2, with the code', () => {
 });
 
 describe('pending deletions', () => {
-  test('phase 1 of a pending deletion is 202 with the original dates and sends nothing', async () => {
+  test('phase 1 of a pending deletion returns 202 and the original dates, and sends nothing', async () => {
     const account = await register();
     const { body: original } = await scheduleDeletion(account);
     const sentBefore = (await smsOf(account.phone)).length;
@@ -271,7 +271,7 @@ describe('pending deletions', () => {
 });
 
 describe('the shared limit of 5 calls per minute', () => {
-  test('the sixth call is 429 with Retry-After even with a wrong password, and DELETE is not limited', async () => {
+  test('the sixth call gets 429 and Retry-After even with a wrong password, and DELETE is not limited', async () => {
     const account = await register();
     for (let call = 1; call <= 5; call += 1) {
       expect((await arm(account, { body: { current_password: 'wrong-password' } })).status).toBe(422);

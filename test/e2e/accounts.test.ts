@@ -49,7 +49,7 @@ describe('an account', () => {
     expect((await api('GET', '/auth/me', { token })).status).toBe(401);
   });
 
-  test('wrong credentials are 422 for login, the same whether or not the account exists', async () => {
+  test('wrong credentials are rejected with 422 for login, the same whether or not the account exists', async () => {
     const account = await register();
     const [wrong, nobody] = [
       await login(account.username, 'not-the-password'),
@@ -237,20 +237,23 @@ describe('the gateway', () => {
     }
   });
 
-  test.each([26, 40])('a file of %i MiB is 422 with an error for its field', async (mebibytes) => {
-    const account = await register();
-    const form = new FormData();
-    form.set('attachable_type', 'App\\Models\\User');
-    form.set('attachable_id', String(account.id));
-    form.set('file', new Blob([PNG, Buffer.alloc(mebibytes * 1024 * 1024)]), 'large.png');
-    const response = await fetch(`${baseUrl()}/api/v1/media`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${account.token}` },
-      body: form,
-    });
-    const body = (await response.json()) as { errors: object };
-    expect([response.status, Object.keys(body.errors)]).toEqual([422, ['file']]);
-  });
+  test.each([26, 40])(
+    'a file of %i MiB is rejected with 422 and an error for its field',
+    async (mebibytes) => {
+      const account = await register();
+      const form = new FormData();
+      form.set('attachable_type', 'App\\Models\\User');
+      form.set('attachable_id', String(account.id));
+      form.set('file', new Blob([PNG, Buffer.alloc(mebibytes * 1024 * 1024)]), 'large.png');
+      const response = await fetch(`${baseUrl()}/api/v1/media`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${account.token}` },
+        body: form,
+      });
+      const body = (await response.json()) as { errors: object };
+      expect([response.status, Object.keys(body.errors)]).toEqual([422, ['file']]);
+    },
+  );
 
   test('TypeScript samples run unchanged', async () => {
     const account = await register();

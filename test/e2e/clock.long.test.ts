@@ -99,7 +99,7 @@ describe('a limit', () => {
     expectStatus(await commit(account, '000000'), 422);
   });
 
-  test('the log-in limit ends after a minute of the sandbox clock', async () => {
+  test('the sign-in limit ends after a minute of the sandbox clock', async () => {
     const account = await register();
     let status = 0;
     for (let call = 1; call <= 12 && status !== 429; call += 1)

@@ -234,7 +234,7 @@ describe('a load of visits, then faults', () => {
       .map(({ title }) => title);
     expect(empty.filter((title) => !EMPTY.includes(title))).toEqual([]);
     if (pictures === undefined) return;
-    const note = `Drawn from the queries of the dashboard, not by Grafana: ${range[1] - range[0]} s of load. After ${CALM_MS / 1_000} s SMS are refused, bank and store do not answer, and an event is unreadable; after ${(CALM_MS + FAULT_MS) / 1_000} s the service gyms is killed.`;
+    const note = `Drawn from the queries of the dashboard, not by Grafana: ${range[1] - range[0]} s of load. After ${CALM_MS / 1_000} s SMS are refused, bank and store do not respond, and an event is unreadable; after ${(CALM_MS + FAULT_MS) / 1_000} s the service gyms is killed.`;
     const browser = await launchChromium();
     const page = await browser.newPage({ viewport: { width: 1_280, height: 400 } });
     await page.setContent(pictureOf(dashboard, series, range, note));

@@ -20,7 +20,7 @@ const OWNERS = ['gyms', 'wallet', 'store-billing', 'content'];
 
 describe('a killed blocker service', () => {
   test.each(OWNERS)(
-    'both phases are 503 and schedule nothing while %s is down; the earlier code works afterwards',
+    'both phases return 503 and schedule nothing while %s is down; the earlier code works afterwards',
     async (name) => {
       const product = stack();
       const account = await register();
@@ -57,7 +57,7 @@ const notified = async ({ username }: Account) => {
 };
 
 describe('deletion without the broker', () => {
-  test('phase 1 is 500 and phase 2 succeeds with one later notification while the broker is down', async () => {
+  test('phase 1 returns 500 and phase 2 succeeds with one later notification while the broker is down', async () => {
     const product = stack();
     const [account, armed] = [await register(), await register()];
     expectStatus(await arm(armed), 200);
@@ -128,7 +128,7 @@ describe('a revoked token under load', () => {
     expect(letIn).toEqual([]);
   });
 
-  test('a log-in during the scheduling is revoked with the others or reports the pending deletion', async () => {
+  test('a sign-in during the scheduling is revoked with the others or reports the pending deletion', async () => {
     const account = await register();
     expectStatus(await arm(account), 200);
     const code = await newestCode(account.phone);

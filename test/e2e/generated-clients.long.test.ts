@@ -22,7 +22,7 @@ const CLIENTS: [string, () => Promise<Program>][] = [
 ];
 
 test.each(CLIENTS)(
-  'the %s client logs in, lists posts, reads payments and purchases, and decodes a 409 and a 422',
+  'the %s client signs in, lists posts, reads payments and purchases, and decodes a 409 and a 422',
   async (_name, prepare) => {
     const program = await prepare();
     const account = await register();

@@ -244,7 +244,7 @@ const createSandbox =
       method,
       ...bodyOf({ body }, ''),
     });
-    if (response.status >= 400) throw new Error(`the sandbox answered ${response.status} to ${path}`);
+    if (response.status >= 400) throw new Error(`the sandbox returned ${response.status} to ${path}`);
     await response.body?.cancel();
     return { location: response.headers.get('location') };
   };

@@ -300,7 +300,7 @@ describe.each([...SERVICES, 'gateway'])('permissions of %s at Redis', (user) => 
   });
 });
 
-test('Redis answers only PING without a password', async () => {
+test('Redis allows only PING without a password', async () => {
   const { port } = new URL(credential('gateway', 'REDIS_URL'));
   const socket = connect(Number(port), '127.0.0.1');
   closing.push(async () => socket.destroy());

@@ -94,7 +94,7 @@ export const connectMcp = async (
 
 export interface ToolResult {
   isError?: boolean;
-  // biome-ignore lint/suspicious/noExplicitAny: an answer under test has whatever shape it has
+  // biome-ignore lint/suspicious/noExplicitAny: a response under test has whatever shape it has
   structuredContent?: any;
   content: { text: string }[];
 }

@@ -115,7 +115,7 @@ test('the gateway measures each route of the services', async () => {
   expect(routes.some((name) => name.includes('method="GET",route="/api/v1/gyms",status="200"'))).toBe(true);
 });
 
-test('log-ins are counted by outcome', async () => {
+test('sign-ins are counted by outcome', async () => {
   const { username } = await register();
   const ok = () => login(username);
   expect(await moved('identity', 'logins_total{outcome="ok"}', ok)).toBeGreaterThanOrEqual(1);

@@ -187,9 +187,9 @@ test(
       await page.goto(server.origin);
       const { id, username } = await register();
       const answer = page.evaluate(
-        async ([path, ...given]) => {
+        async ([path, ...input]) => {
           const { use } = await import(path);
-          return use(...given);
+          return use(...input);
         },
         ['/use.js', baseUrl(), username, PASSWORD] as const,
       );

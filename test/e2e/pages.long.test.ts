@@ -117,7 +117,7 @@ describe.each(VIEWS)('in $locale, $width px wide, $colorScheme', (view) => {
     await visitor.expectFine('payment');
   });
 
-  test('log-in, refusal and consent are accessible, and usable by keyboard alone', async () => {
+  test('sign-in, refusal and consent are accessible, and usable by keyboard alone', async () => {
     const account = await register();
     const { port } = app.address() as AddressInfo;
     const redirect_uri = `http://127.0.0.1:${port}/callback`;

@@ -14,21 +14,24 @@ const outcomes = async (): Promise<Record<string, number>> => {
 const hits = async (): Promise<number> => (await outcomes()).hit ?? 0;
 
 describe('revocations', () => {
-  test.each(REVOCATION_WAYS)('a request with the token is 401 after $name', async ({ prepare, status }) => {
-    const { tokens, revoke } = await prepare();
-    const before = await hits();
-    const readers = keepReading([baseUrl()], tokens);
-    try {
-      await eventually(async () => (await hits()) > before + 10);
-      expect(await revoke()).toBe(status);
-      readers.revoked();
-      expect([...(await readMany([baseUrl()], tokens, 100, 10)).keys()]).toEqual([401]);
-    } finally {
-      await readers.stop();
-    }
-    expect(readers.seen.late).toEqual([]);
-    expect(readers.seen.refused).toBeGreaterThan(0);
-  });
+  test.each(REVOCATION_WAYS)(
+    'a request with the token is rejected with 401 after $name',
+    async ({ prepare, status }) => {
+      const { tokens, revoke } = await prepare();
+      const before = await hits();
+      const readers = keepReading([baseUrl()], tokens);
+      try {
+        await eventually(async () => (await hits()) > before + 10);
+        expect(await revoke()).toBe(status);
+        readers.revoked();
+        expect([...(await readMany([baseUrl()], tokens, 100, 10)).keys()]).toEqual([401]);
+      } finally {
+        await readers.stop();
+      }
+      expect(readers.seen.late).toEqual([]);
+      expect(readers.seen.refused).toBeGreaterThan(0);
+    },
+  );
 });
 
 describe('changes of permissions', () => {

@@ -143,7 +143,7 @@ test('guests see the demo posts with their pictures', async () => {
   }
 });
 
-test('a deleted account is signed out, its tokens are 401, and a later sign-in can keep it', async () => {
+test('a deleted account is signed out, its tokens are rejected with 401, and a later sign-in can keep it', async () => {
   const account = await register();
   await open(view);
   await signIn(account);

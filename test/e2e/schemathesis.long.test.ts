@@ -42,8 +42,8 @@ const install = async (): Promise<string> => {
 };
 
 /**
- * Turns off error feedback: a field is not generally required because one request was refused without it. `capacity` is required until a
- * gym has one, and `current_password` with a new e-mail.
+ * Turns off error feedback: a field is not generally required because one request was refused without it. `capacity`
+ * is required until a gym has one, and `current_password` with a new email.
  */
 const CONFIGURATION = `[phases.fuzzing.error-feedback]
 enabled = false

@@ -23,7 +23,7 @@ const stall = async (head: string[]) => {
   return heard;
 };
 
-test('300 stalled log-ins and 100 stalled uploads are refused and delay no other client', async () => {
+test('300 stalled sign-ins and 100 stalled uploads are refused and delay no other client', async () => {
   const { token, username } = await register();
   const login = ['POST /api/v1/auth/login HTTP/1.1', 'content-type: application/json', 'content-length: 300'];
   const upload = [

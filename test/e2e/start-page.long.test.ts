@@ -122,7 +122,7 @@ test('the tour reports a sandbox that does not respond', async () => {
   await page.goto(baseUrl());
   await page.route('**/_sandbox/**', (route) => route.abort());
   await page.locator('#tour-deletion').click();
-  await page.locator('[data-step=deletion]').getByText('There was no answer.').waitFor();
+  await page.locator('[data-step=deletion]').getByText('There was no response.').waitFor();
   expect(await isEnabled()).toEqual(['blocked', 'deletion', 'erasure']);
 });
 

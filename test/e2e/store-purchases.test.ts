@@ -74,7 +74,7 @@ describe('redemptions', () => {
       () => `/training-services/${serviceId}`,
     ],
   ])(
-    'a redemption of %s is 201, then 200 with the same body, and is shown on its target',
+    'a redemption of %s returns 201, then 200 with the same body, and is shown on its target',
     async (sku, target, shownAt) => {
       const token = await bought(sku);
       const granted = await redeem(owner, sku, token, target());
@@ -101,7 +101,7 @@ describe('redemptions', () => {
     expect(unknown.body).toEqual({ error: expect.any(String), code: 'store_purchase.not_found' });
   });
 
-  test('a redemption without any purchase permission is 403 before the body is read', async () => {
+  test('a redemption without any purchase permission is rejected with 403 before the body is read', async () => {
     const account = await register();
     const body = { name: 'reader', permissions: ['payments.view_own'] };
     const made = expectStatus(await api('POST', '/auth/tokens', { token: account.token, body }), 201).body;
@@ -111,7 +111,7 @@ describe('redemptions', () => {
     expect((await api('POST', PATH, { body: '{"channel": ' })).status).toBe(401);
   });
 
-  test("a user's eleventh redemption within a minute is 429, across all tokens", async () => {
+  test("a user's eleventh redemption within a minute is rejected with 429, across all tokens", async () => {
     const account = await register();
     const body = { name: 'second' };
     const second = expectStatus(await api('POST', '/auth/tokens', { token: account.token, body }), 201).body;

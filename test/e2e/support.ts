@@ -136,7 +136,7 @@ const demoLogin = async (username: DemoAccount): Promise<string> => {
 };
 
 /**
- * All test files share these accounts, which have ten log-ins a minute. A process therefore logs in once, and waits
+ * All test files share these accounts, which have ten sign-ins a minute. A process therefore signs in once, and waits
  * if others have used them up.
  */
 const demoToken = (username: DemoAccount): Promise<string> => {

@@ -261,7 +261,7 @@ describe('the limited-access fields', () => {
         if (![200, 201].includes(answer.status)) throw new Error(`${who}: ${answer.status} ${answer.text}`);
         const users = usersIn(answer.body);
         if (walk.mayBeEmpty !== true) expect(users.length).toBeGreaterThan(0);
-        // After registration and log-in, the caller is the returned user.
+        // After registration and sign-in, the caller is the returned user.
         const becomes = name === 'POST /auth/register' || name === 'POST /auth/login';
         for (const user of users) {
           const isShown = becomes || viewer.sees === 'all' || viewer.sees === user.id;

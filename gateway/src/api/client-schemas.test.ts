@@ -31,11 +31,11 @@ describe('an integer', () => {
 
   test('an integer that may be null has a nullable type', () => {
     const anyOf = [{ type: 'integer', maximum: 300 }, { type: 'null' }];
-    expect(answer({ anyOf, description: 'Centimetres' })).toEqual({
+    expect(answer({ anyOf, description: 'Centimeters' })).toEqual({
       type: ['integer', 'null'],
       format: 'int32',
       maximum: 300,
-      description: 'Centimetres',
+      description: 'Centimeters',
     });
   });
 });

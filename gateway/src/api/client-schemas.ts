@@ -3,7 +3,7 @@ import { TIMESTAMP_PATTERN } from '@fitness/contracts/timestamp.ts';
 import { fieldText } from './operations.ts';
 import { isObject, type Json, mapChildren, mapEntries, type Schema } from './schema.ts';
 
-/** The direction of a body. An answer may have further fields in a later release. */
+/** The direction of a body. A response may have further fields in a later release. */
 type Direction = 'request' | 'response';
 
 const INT32_MAX = 2 ** 31 - 1;

@@ -9,7 +9,7 @@ type Texts = Readonly<Record<string, string>>;
 
 export interface ErrorRow {
   status: number;
-  /** Null: the answer contains the text alone. */
+  /** Null if the response contains only the text. */
   code: string | null;
   /** Parameters are in braces. */
   texts: Texts;
@@ -25,7 +25,7 @@ export interface ErrorRow {
 const textOf = (texts: Catalogue, key: string): string | undefined =>
   texts[key as keyof Catalogue] ?? texts[`${key}_other` as keyof Catalogue];
 
-/** The text of the first of `keys` that a catalogue has. */
+/** For each language, the text of the first of `keys` that its catalogue has. */
 const textsOf = (...keys: string[]): Texts =>
   Object.fromEntries(
     [...CATALOGUES].map(([locale, texts]) => [
@@ -34,7 +34,7 @@ const textsOf = (...keys: string[]): Texts =>
     ]),
   );
 
-/** All errors, by status and code. */
+/** All errors, ordered by status. */
 export const ERROR_CATALOGUE: readonly ErrorRow[] = errors.codes
   .map(({ code, status, key, isSent, operations }) => ({
     status,
@@ -49,7 +49,7 @@ export const ERROR_CATALOGUE: readonly ErrorRow[] = errors.codes
   )
   .sort((a, b) => a.status - b.status);
 
-/** The error with a code that clients receive; undefined for other codes. */
+/** The error with this code and status. Undefined for a code that clients never receive. */
 export const errorRow = (code: string, status: number): ErrorRow | undefined =>
   ERROR_CATALOGUE.find((row) => row.code === code && row.status === status);
 

@@ -13,7 +13,7 @@ import { isObject, type Json, REFERENCE, sortByKey } from './schema.ts';
 type Schemas = Record<string, Json>;
 export type Operation = { tags?: string[] } & Record<string, Json | undefined>;
 
-/** The used part of a service's document. */
+/** The parts of a service's document that are used here. */
 export interface ServiceDocument {
   paths?: Record<string, Record<string, Operation>>;
   components?: { schemas?: Schemas };

@@ -37,8 +37,8 @@ interface EncodedDocument {
 }
 
 /**
- * The merged document in a language, encoded once for all clients. If a service does not answer, its last document is used, and
- * the next call requests it again. Throws 503 if no service has answered yet.
+ * The merged document in a language, encoded once for all clients. If a service does not respond, its last document
+ * is used, and the next call requests it again. Throws 503 if no service has responded yet.
  */
 export type ReadOpenapi = (locale: Locale) => Promise<EncodedDocument>;
 
@@ -76,7 +76,7 @@ export const createReadOpenapi = ({ urls, agent, baseUrl, clock, log }: OpenapiO
   const read = async (): Promise<Documents> => {
     const answered = await Promise.all(SERVICES.map(update));
     if (lastDocuments.size === 0) throw unavailable('no service described its routes');
-    // The order is that of SERVICES, not of the answers.
+    // The order is that of SERVICES, not of the responses.
     const documents = new Map(
       SERVICES.flatMap((service) => {
         const document = lastDocuments.get(service);

@@ -108,7 +108,7 @@ const PARAMETERS: Readonly<Record<string, string>> = {
   training_service_id: 'Only results of this training service',
   min_price: 'Lowest price in Tooman, inclusive',
   max_price: 'Highest price in Tooman, inclusive',
-  actor_id: 'Only actions of this user',
+  actor_id: 'Only actions by this user',
   subject_type: 'Only actions on resources of this type',
   action: 'Only this action',
   trackId: 'Id of the payment at the bank gateway',
@@ -132,9 +132,9 @@ const FIELDS: Readonly<Record<string, string>> = {
 export const fieldText = (name: string): string | undefined => FIELDS[name];
 
 interface Link {
-  /** The operation and the status whose answer contains the id. */
+  /** The operation and the status whose response contains the id. */
   from: readonly [operationId: string, status: string];
-  /** Pointer to the id in the answer. */
+  /** Pointer to the id in the response. */
   at: string;
   /** Operations that take the id in their path. */
   to: readonly string[];
@@ -149,7 +149,7 @@ const SERVICE = [
   'postTrainingServicesByIdPurchase',
 ];
 
-/** Operations that continue with an id from the answer of another operation. */
+/** Operations that continue with an id from the response of another operation. */
 export const LINKS: readonly Link[] = [
   { from: ['postAuthLogin', '200'], at: '/user/id', to: ['getUsersById'] },
   { from: ['postAuthRegister', '201'], at: '/user/id', to: ['getUsersById'] },

@@ -12,11 +12,11 @@ const readinessSchema = z.object({
 });
 
 export interface ServiceHealth {
-  /** `down`: the service does not answer. */
+  /** `down`: the service does not respond. */
   state: 'up' | 'down';
   /** `unknown` while the service is down. */
   status: 'ready' | 'not_ready' | 'unknown';
-  /** Time until the answer, in whole milliseconds. */
+  /** Time until the response, in whole milliseconds. */
   latency_ms: number;
   dependencies: Record<string, unknown>;
 }

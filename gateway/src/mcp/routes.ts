@@ -77,7 +77,7 @@ export const addMcp = async (app: FastifyInstance, dependencies: McpDependencies
         }
       },
     });
-    // There is no GET stream, because tools send only their answers, and no DELETE, because there are no sessions.
+    // There is no GET stream, because tools send only their responses, and no DELETE, because there are no sessions.
     scope.route({
       method: ['GET', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'],
       url: MCP_PATH,
@@ -116,7 +116,9 @@ const identify = async (
   throw unauthenticated();
 };
 
-/** Throws 403 if an app must request another scope. Batches and other kinds of token are answered message by message. */
+/**
+ * Throws 403 if an app must request another scope. Batches and other kinds of token get an error per message instead.
+ */
 const assertScope = ({ body, mcp: { caller } }: FastifyRequest, baseUrl: string): void => {
   const tool = calledTool(body);
   if (tool === undefined || mayUse(caller, tool)) return;
@@ -146,7 +148,7 @@ const createContext = (
 ): McpContext => {
   const t = translator(negotiateLocale(request.headers['accept-language']));
   const readCaller = async (): Promise<UserCaller> => {
-    // After a disconnect, nobody reads the answers to the rest of a batch.
+    // After a disconnect, nobody reads the responses to the rest of a batch.
     if (reply.raw.destroyed) throw clientGone();
     if (performance.now() - request.mcp.checkedAt > TOKEN_CHECK_VALID_MS) {
       const caller = await dependencies.authenticate(request.raw);

@@ -21,11 +21,11 @@ import { type ApiRequest, mayUse, TOOLS, type Tool } from './tools.ts';
 export interface McpContext {
   /** The current caller. Throws 401 if the token was revoked meanwhile. */
   caller(): Promise<UserCaller>;
-  /** Sends a GET of the public API with the caller's token. Throws if the service does not answer. */
+  /** Sends a GET of the public API with the caller's token. Throws if the service does not respond. */
   callApi(request: ApiRequest): Promise<{ status: number; body: Record<string, unknown> }>;
   /** The deletion blockers of the caller's account. */
   deletionBlockers(): Promise<Record<string, unknown>>;
-  /** The public text of an error that is not an answer of the API. */
+  /** The public text of an error that is not a response of the API. */
   explain(error: unknown): string;
 }
 
@@ -62,7 +62,7 @@ const answered = (structuredContent: Record<string, unknown>): CallToolResult =>
 
 /** The message of the API's error, and its messages by field. */
 const refusalOf = (status: number, { message, errors }: Record<string, unknown>): CallToolResult => {
-  const text = typeof message === 'string' ? message : `The API answered ${status}.`;
+  const text = typeof message === 'string' ? message : `The API returned ${status}.`;
   return refused(errors === undefined ? text : `${text} ${JSON.stringify(errors)}`);
 };
 
@@ -114,8 +114,8 @@ const createServer = (context: McpContext): Server => {
     { name: 'fitness-platform', title: 'Fitness platform', version: '1' },
     { capabilities: { tools: {} }, instructions: INSTRUCTIONS },
   );
-  // Cancellation is ignored. The response to a batch waits for the answers of all its calls, and a cancelled call would
-  // never be answered. Calls of other requests belong to other servers.
+  // Cancellation is ignored. The response to a batch waits for the responses of all its calls, and a cancelled call would
+  // never get a response. Calls of other requests belong to other servers.
   server.setNotificationHandler(CancelledNotificationSchema, async () => undefined);
   server.setRequestHandler(ListToolsRequestSchema, () => inTurn(() => listTools(context)));
   server.setRequestHandler(CallToolRequestSchema, async ({ params }) => {
@@ -161,7 +161,7 @@ export const answerMcp = async (
   const accepted = request.headers.get('accept') || '*/*';
   const [json, stream] = [acceptsType(accepted, JSON_TYPE), acceptsType(accepted, STREAM_TYPE)];
   if (!json && !stream) return notAcceptable();
-  // Either of the two types is enough for an answer, but the SDK requires both.
+  // Either of the two types is enough for a response, but the SDK requires both.
   request.headers.set('accept', `${JSON_TYPE}, ${STREAM_TYPE}`);
   const server = createServer(context);
   const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: json || !stream });

@@ -38,7 +38,7 @@ const timestamp = z.string().describe('YYYY-MM-DD HH:MM:SS in UTC.');
 
 const paging = {
   page: z.int().min(1).max(100_000).optional().describe('Page number, from 1.'),
-  per_page: z.int().min(1).max(100).optional().describe('Rows per page. Default: 30.'),
+  per_page: z.int().min(1).max(100).optional().describe('Items per page. Default: 30.'),
 };
 
 const resource = z.looseObject({});

@@ -2,7 +2,7 @@
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
 import { type Clock, type Random, SECOND_MS } from '@fitness/shared/kernel/clock.ts';
 
-/** A guest has a secret from the first page on, which protects the sign-in form against CSRF. */
+/** A guest also has a secret, from the first page on. It protects the sign-in form against CSRF. */
 export type Visit = { kind: 'guest'; secret: string } | { kind: 'user'; token: string };
 export type Guest = Extract<Visit, { kind: 'guest' }>;
 export type SignedIn = Extract<Visit, { kind: 'user' }>;

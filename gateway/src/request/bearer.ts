@@ -1,4 +1,4 @@
-/** Tokens that the gateway itself refuses. The challenge tells a client what to request (RFC 6750, RFC 9728). */
+/** Refusals of tokens by the gateway itself. The challenge tells a client what to request (RFC 6750, RFC 9728). */
 import { isAudience } from '@fitness/contracts/oauth.ts';
 import type { Caller } from '@fitness/shared/kernel/caller.ts';
 import { AppError, message } from '@fitness/shared/kernel/error.ts';

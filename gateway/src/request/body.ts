@@ -34,7 +34,7 @@ export const overloaded = (): AppError =>
     retryAfterS: RETRY_AFTER_S,
   });
 
-/** The client has disconnected, and nobody reads the answer. */
+/** The client has disconnected, and nobody reads the response. */
 export const clientGone = (): AppError => badRequest('client_gone', message('error.bad_request'));
 
 interface BodyLimits {
@@ -80,7 +80,7 @@ export const createReadBody = (limits: BodyLimits): ReadBody => {
       const body = {
         fail: (error: AppError): void => {
           finish();
-          // The rest is read and dropped, because a client that is still sending cannot read the answer.
+          // The rest is read and dropped, because a client that is still sending cannot read the response.
           source.resume();
           reject(error);
         },
@@ -142,8 +142,8 @@ class UploadBody extends Transform {
  * Streams the body of `source`. The body ends after `beforeEnd` resolves, and fails with its error. It fails with 413 above
  * 128 MiB, and with 408 if the client sends nothing for `idleMs`.
  *
- * If a service answers before it has read the whole body, the rest is read and dropped. A client that is still sending cannot
- * read the answer, and would lose it if the connection were closed.
+ * If a service answers before it has read the whole body, the rest is read and dropped. A client that is still
+ * sending cannot read the response, and would lose it if the connection were closed.
  */
 export const forwardUpload = (
   source: IncomingMessage,

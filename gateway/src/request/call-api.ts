@@ -18,7 +18,7 @@ export interface ApiCall {
 export interface ApiAnswer {
   status: number;
   headers: Dispatcher.ResponseData['headers'];
-  /** Empty if the answer has no body. */
+  /** Empty if the response has no body. */
   body: Record<string, unknown>;
 }
 
@@ -30,7 +30,7 @@ type CallDependencies = Pick<
 /** Headers of the client's request that are copied to the call. */
 const FORWARDED_HEADERS = ['accept-language', 'traceparent', 'user-agent'] as const;
 
-/** Calls the API with the permissions and limits of the client. Throws 401, and 503 if the service does not answer. */
+/** Calls the API with the permissions and limits of the client. Throws 401, and 503 if the service does not respond. */
 export const callApi = async (
   call: ApiCall,
   request: FastifyRequest,

@@ -13,7 +13,7 @@ describe('clientAddressOf', () => {
     ['the address of the socket without a proxy, regardless of the header', 0, ['6.6.6.6'], '10.0.0.1'],
     ['the entry that one proxy appended', 1, ['203.0.113.7'], '203.0.113.7'],
     [
-      'the entry of one proxy, not those of the client further left',
+      'the entry of one proxy, not those that the client has sent',
       1,
       ['6.6.6.6, 203.0.113.7'],
       '203.0.113.7',

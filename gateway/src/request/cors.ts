@@ -62,7 +62,7 @@ const pathOf = (url: string): string => {
   }
 };
 
-/** Whether a page of `origin` may read answers. */
+/** Whether a page of `origin` may read responses. */
 export const isAllowedOrigin = (origins: CorsOrigins, origin: string): boolean =>
   origins === '*' || origins.includes(origin);
 
@@ -75,7 +75,7 @@ export const allowOrigins = (app: FastifyInstance, configured: CorsOrigins): voi
     const { origin } = request.headers;
     if (origin === undefined) return done();
     if (!isAllowedOrigin(origins, origin)) {
-      // A service would answer 401 or 405, and the browser would not show why.
+      // A service would return 401 or 405, and the browser would not show why.
       return isPreflight(request) ? void reply.code(204).send() : done();
     }
     if (origins !== '*') reply.header('access-control-allow-origin', origin);
@@ -86,7 +86,7 @@ export const allowOrigins = (app: FastifyInstance, configured: CorsOrigins): voi
   if (configured !== '*' && configured.length > 0) completeVary(app, configured);
 };
 
-/** Adds `Origin` where a route has replaced `Vary`. The proxy does this for the answers of services. */
+/** Adds `Origin` where a route has replaced `Vary`. The proxy does this for the responses of services. */
 const completeVary = (app: FastifyInstance, configured: CorsOrigins): void => {
   app.addHook('onSend', (request, reply, _payload, done) => {
     const vary = reply.getHeader('vary');

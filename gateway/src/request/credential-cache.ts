@@ -40,7 +40,7 @@ interface CacheOptions {
 
 /** About 10 MiB. */
 const MAX_TOKENS = 20_000;
-/** After a Redis has lost its data it has a new id, which identity learns a second later. */
+/** A Redis that has lost its data has a new id. Identity notices it a second later. */
 const MISMATCH_REPORT_AFTER_MS = 10_000;
 const MISMATCH_REPORT_INTERVAL_MS = 60_000;
 
@@ -75,8 +75,8 @@ export const createCredentialCache = ({
   const reportMismatch = createMismatchReport(log, monotonicMs);
 
   /**
-   * Calls identity. The answer is cached if `fresh` has a stamp, read after `startedAt`, and identity advances the epochs in
-   * the same store.
+   * Calls identity. The response is cached if `fresh` has a stamp, read after `startedAt`, and identity advances the
+   * epochs in the same store.
    */
   const introspectAndCache = async (
     token: string,

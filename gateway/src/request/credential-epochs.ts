@@ -6,7 +6,7 @@ import {
   REVOKING,
 } from '@fitness/contracts/credential-epochs.ts';
 import type { Random } from '@fitness/shared/kernel/clock.ts';
-import { createTickBatch } from '@fitness/shared/kernel/turn-batch.ts';
+import { createTickBatch } from '@fitness/shared/kernel/tick-batch.ts';
 import type { Redis } from '@fitness/shared/runtime/redis.ts';
 
 export interface Stamp {
@@ -18,8 +18,8 @@ export interface Stamp {
 
 export interface CredentialEpochs {
   /**
-   * Reads the stamp with a command that is sent after this call. Undefined if Redis does not answer, and while a revocation is
-   * being committed.
+   * Reads the stamp with a command that is sent after this call. Undefined if Redis does not respond or a
+   * revocation is being committed.
    */
   read(userId: number): Promise<Stamp | undefined>;
 }

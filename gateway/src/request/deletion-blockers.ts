@@ -15,7 +15,7 @@ export interface ShownBlocker {
 
 const DEADLINE_MS = 5_000;
 
-/** The blockers in the form of the 409. Throws 403 without `payments.view_own`, and 503 if identity does not answer. */
+/** The blockers in the form of the 409. Throws 403 without `payments.view_own`, and 503 if identity does not respond. */
 export const readBlockers = async (
   identity: GrpcClient<IdentityDefinition>,
   caller: UserCaller,

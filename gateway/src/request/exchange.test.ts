@@ -56,7 +56,7 @@ const open = async (): Promise<IncomingMessage> => {
   return answer;
 };
 const inMemory = (): number => pieces().reduce((sum, { length }) => sum + length, 0);
-/** The first piece contains the head of the service's answer, and is left to the garbage collector. */
+/** The first piece contains the head of the service's response, and is left to the garbage collector. */
 const MOST_IN_MEMORY = 4 * PIECE_BYTES;
 
 test('pieces that a fast client has received are released from memory', async () => {
@@ -65,7 +65,7 @@ test('pieces that a fast client has received are released from memory', async ()
   expect(inMemory()).toBeLessThan(MOST_IN_MEMORY);
 });
 
-test('few pieces wait for a client that pauses, and it still receives the whole answer', async () => {
+test('few pieces wait for a client that pauses, and it still receives the whole response', async () => {
   const answer = await open();
   for (let before = -1; before < pieces().length; ) {
     before = pieces().length;

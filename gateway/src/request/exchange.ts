@@ -1,6 +1,6 @@
 /**
- * One exchange with a service: sends the request, and streams the answer to the client. It uses only undici's `dispatch`:
- * `request` adds streams, signals and async contexts that cost more than the exchange.
+ * One exchange with a service: sends the request, and streams the response to the client. It uses only undici's
+ * `dispatch`: `request` adds streams, signals and async contexts that cost more than the exchange.
  */
 import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { releaseMemory } from '@fitness/shared/kernel/release-memory.ts';
@@ -16,11 +16,11 @@ interface ExchangeOptions {
   reply: FastifyReply;
   agent: Dispatcher;
   request: Dispatcher.DispatchOptions;
-  /** Whether the request is sent again if its connection is lost before an answer. */
+  /** Whether the request is sent again if its connection is lost before a response. */
   isRepeatable: boolean;
   /** Called once, before anything is written to the client. Returns the headers for the client. */
   beginAnswer(status: number, headers: IncomingHttpHeaders): OutgoingHttpHeaders;
-  /** Called if there is no answer. Nothing was written to the client. */
+  /** Called if there is no response. Nothing was written to the client. */
   onLost(error: Error & { code?: string }): void;
 }
 
@@ -63,7 +63,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     status: number,
     headers: IncomingHttpHeaders,
   ): void {
-    // Informational answers such as 103 are for the gateway.
+    // Informational responses such as 103 are for the gateway.
     if (status < 200) return;
     const answer = this.#options.beginAnswer(status, headers);
     this.#wholeLength = headers['content-length'];
@@ -97,7 +97,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   onResponseError(_controller: unknown, error: Error & { code?: string }): void {
     const { destroyed, headersSent } = this.#response;
     const { isRepeatable, onLost } = this.#options;
-    // The client must not mistake a part for the whole answer.
+    // The client must not mistake a part for the whole response.
     if (headersSent) {
       this.#response.destroy();
     } else if (!isRepeatable || this.#isRepeated || destroyed || !LOST_CONNECTION.has(error.code ?? '')) {

@@ -1,4 +1,4 @@
-/** Authentication: identity resolves a token, or the gateway's cache of its answers does (docs/adr/0002). */
+/** Authentication: identity resolves a token, or the gateway's cache of its responses does (docs/adr/0002). */
 import type { IncomingMessage } from 'node:http';
 import type { IdentityDefinition } from '@fitness/proto/gen/fitness/identity/v1/Identity.ts';
 import type { GrpcClient } from '@fitness/shared/grpc/client.ts';
@@ -20,8 +20,8 @@ const DEADLINE_MS = 3_000;
 const MAX_PERMISSION_SETS = 1_000;
 
 /**
- * The caller of a request; the guest for a request without credentials. Throws 401 for credentials other than a valid bearer
- * token, even where guests are allowed. Throws 503 if identity does not answer.
+ * The caller of a request; the guest for a request without credentials. Throws 401 for credentials other than a valid
+ * bearer token, even where guests are allowed. Throws 503 if identity does not respond.
  */
 export type Authenticate = (request: IncomingMessage) => Promise<Caller>;
 
@@ -55,7 +55,7 @@ interface Introspection {
   epochStoreId: string;
 }
 
-/** Calls identity. Throws 401 for an invalid token, and 503 if identity does not answer. */
+/** Calls identity. Throws 401 for an invalid token, and 503 if identity does not respond. */
 export type Introspect = (token: string) => Promise<Introspection>;
 
 export const createIntrospect = (identity: GrpcClient<IdentityDefinition>): Introspect => {
@@ -97,7 +97,7 @@ const createToSet = () => {
   };
 };
 
-/** A refused token is 401. Every other failure is 503. */
+/** A refused token leads to 401, every other failure to 503. */
 const toPublic = (error: AppError): AppError => {
   if (error.kind === 'unauthenticated') return unauthenticated();
   if (error.kind === 'unavailable') return error;

@@ -1,6 +1,7 @@
 /**
- * Limits on concurrent requests: a total, and a share for each service, for uploads, for downloads and for the gateway's own
- * routes. A service that does not answer, or slow clients, therefore leave room for all other requests.
+ * Limits on concurrent requests: a total, and a share for each service, for uploads, for downloads and for the
+ * gateway's own routes. A service that does not respond, or slow clients, therefore leave room for all other
+ * requests.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { GatewayConfig } from '../config.ts';
@@ -77,7 +78,7 @@ export const createOpenRequests = (
   };
 };
 
-/** Ends an answer that the client does not read in time. */
+/** Ends a response that the client does not read in time. */
 export const limitReading = (response: ServerResponse, timeoutMs: number): void => {
   const late = setTimeout(() => response.destroy(), timeoutMs).unref();
   response.once('close', () => clearTimeout(late));

@@ -92,7 +92,7 @@ const HIDDEN_RESPONSE_HEADERS = new Set([
   CLIENT_ADDRESS_HEADER,
 ]);
 
-/** The gateway alone decides which origins may read an answer. */
+/** The gateway alone decides which origins may read a response. */
 const HIDDEN_RESPONSE_PREFIXES = ['x-internal-', 'access-control-'];
 
 declare module 'fastify' {
@@ -248,8 +248,8 @@ const isBodyPending = ({ raw, method, forward }: FastifyRequest): boolean =>
   !raw.complete && !WITHOUT_BODY.has(method) && !isOauth(forward.target);
 
 /**
- * Sends the service's answer to the headers alone if it refuses them (401, 429, 403). A service that cannot check headers
- * alone (an unknown path, an earlier release) receives the whole request.
+ * Sends the service's response to the headers alone if it refuses them (401, 429, 403). A service that cannot check
+ * headers alone (an unknown path, an earlier release) receives the whole request.
  */
 const checkHeaders = async (
   request: FastifyRequest,
@@ -298,7 +298,7 @@ const limitUploads = (request: FastifyRequest, reply: FastifyReply, uploads: Use
   reply.raw.once('close', uploads.enter(caller.userId));
 };
 
-/** Routes `url` and authenticates the token of `raw`. Throws 401, 404, and 503 if identity does not answer. */
+/** Routes `url` and authenticates the token of `raw`. Throws 401, 404, and 503 if identity does not respond. */
 export const prepareForward = async (
   raw: IncomingMessage,
   url: string,
@@ -387,7 +387,7 @@ const namesIn = (connection: string | undefined): string[] | undefined =>
         .split(',')
         .map((name) => name.trim());
 
-/** Answers a request for which the service gave no answer. */
+/** Answers a request for which the service gave no response. */
 const answerLost = (reply: FastifyReply, { service }: Target, error: Error & { code?: string }): void => {
   if (reply.raw.destroyed) reply.code(CLIENT_GONE).send();
   else reply.send(isAppError(error) ? error : lostAnswer(reply.request.method, service, error));

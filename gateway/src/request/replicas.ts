@@ -1,6 +1,7 @@
 /**
- * Distributes requests over the replicas of the services. undici's DNS interceptor rotates over the addresses that this module
- * provides, from the configured list or the records of a name. A request that reached no replica is sent to another one.
+ * Distributes requests over the replicas of the services. undici's DNS interceptor rotates over the addresses that
+ * this module provides, from the configured list or the records of a name. A request that reached no replica is sent
+ * to another one.
  */
 import { promises as dns } from 'node:dns';
 import { isIP } from 'node:net';
@@ -50,7 +51,7 @@ export const createReplicas = (
     addressesByService.set(service, addresses.flat());
   };
   const named = SERVICES.filter((service) => urls[service].some((url) => !hasIp(new URL(url))));
-  // If no name server answers, the last addresses stay in use.
+  // If no name server responds, the last addresses stay in use.
   const refreshNamed = () => Promise.allSettled(named.map(refresh));
   const timer = setInterval(refreshNamed, REFRESH_MS).unref();
   let turn = 0;
@@ -116,7 +117,7 @@ const forget = (storage: ReadonlyMap<string, Records>, origin: URL): void => {
   }
 };
 
-/** Removes the address of a service that closes a connection with its answer: it does so only while it stops. */
+/** Removes the address of a service that closes a connection with its response: it does so only while it stops. */
 const noticeLeaving =
   (leave: (origin: string | URL) => void): Dispatcher.DispatcherComposeInterceptor =>
   (dispatch) =>

@@ -17,7 +17,7 @@ export const mediaSchema = z
     purpose: z
       .string()
       .nullable()
-      .meta({ description: 'What a private document is for, e.g. `gym_license`; null for a public file' }),
+      .meta({ description: 'Purpose of a private document, e.g. `gym_license`; null for a public file' }),
     created_at: timestampSchema,
   })
   .meta({ id: 'Media', description: 'An uploaded file' });

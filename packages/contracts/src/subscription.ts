@@ -3,7 +3,7 @@ import type { StoreBillingDefinition } from '@fitness/proto/gen/fitness/store_bi
 import type { Subscription__Output } from '@fitness/proto/gen/fitness/store_billing/v1/Subscription.ts';
 import type { GrpcClient } from '@fitness/shared/grpc/client.ts';
 import type { Logger } from '@fitness/shared/kernel/log.ts';
-import { createTickBatch } from '@fitness/shared/kernel/turn-batch.ts';
+import { createTickBatch } from '@fitness/shared/kernel/tick-batch.ts';
 import { z } from 'zod';
 import { EMBEDDED_DEADLINE_MS } from './embedded.ts';
 import { timestampSchema } from './timestamp.ts';

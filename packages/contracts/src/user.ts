@@ -22,15 +22,15 @@ export const roleSchema = z
   .object({
     id: z.int(),
     name: z.string().meta({ description: 'Name in the code, which never changes' }),
-    title: z.string().meta({ description: 'Title for people' }),
-    permissions: z.array(z.string()).meta({ description: 'Permissions that the role gives' }),
+    title: z.string().meta({ description: 'Display name' }),
+    permissions: z.array(z.string()).meta({ description: 'Permissions that the role grants' }),
   })
   .meta({ id: 'Role', description: 'A role with its permissions' });
 
 /** Visible to everyone. */
 const publicShape = {
   id: z.int(),
-  username: z.string().meta({ description: 'Name to sign in with, unique' }),
+  username: z.string().meta({ description: 'Unique name to sign in with' }),
   first_name: z.string().meta({ description: 'First name; empty for an erased account' }),
   last_name: z.string().meta({ description: 'Last name; empty for an erased account' }),
   created_at: timestampSchema,
@@ -39,17 +39,17 @@ const publicShape = {
     .meta({ description: 'Code that a new user enters at registration to name this user as their referrer' }),
   height: z.int().nullable().meta({ description: 'Height in centimeters' }),
   birth_date: z.string().nullable().meta({ description: 'Date of birth, `YYYY-MM-DD`' }),
-  gender: z.enum(GENDERS).nullable().meta({ description: 'Gender; null if it is not given' }),
+  gender: z.enum(GENDERS).nullable().meta({ description: 'Gender; null if not specified' }),
   is_trainer: z
     .boolean()
     .meta({ description: 'Whether the user identifies as a trainer. It authorizes nothing.' }),
   is_gym_owner: z
     .boolean()
     .meta({ description: 'Whether the user identifies as a gym owner. It authorizes nothing.' }),
-  media: z.array(mediaSchema).meta({ description: 'Files of the user, without private documents' }),
+  media: z.array(mediaSchema).meta({ description: 'Public files of the user' }),
   current_subscription: subscriptionSchema
     .nullable()
-    .meta({ description: 'Running premium subscription; null without one' }),
+    .meta({ description: 'Active premium subscription; null without one' }),
 };
 
 /** The limited-access fields: absent, not null, for viewers who may not see them ({@link canSeeAllFields}). */

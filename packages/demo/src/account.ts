@@ -44,7 +44,7 @@ const register = async (api: DemoApi, { height: _last, ...person }: Person): Pro
   const body = { ...person, email: `${person.username}@example.com`, password: DEMO_PASSWORD };
   const answer = await api.send('POST', '/auth/register', { body });
   if (answer.status === 201) return signedInSchema.parse(answer.body);
-  // The user name, e-mail address or phone is taken.
+  // The username, email address or phone is taken.
   if (answer.status === 422) return undefined;
   throw new Error(`registering ${person.username} answered ${answer.status}`);
 };

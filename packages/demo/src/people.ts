@@ -6,7 +6,7 @@ export interface Person {
   phone: string;
   first_name: string;
   last_name: string;
-  /** In centimetres. Written last: it marks a complete account. */
+  /** In centimeters. Written last: it marks a complete account. */
   height: number;
 }
 

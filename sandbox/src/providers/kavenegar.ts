@@ -1,7 +1,7 @@
 /** Kavenegar, the SMS provider: `/v1/{API-KEY}/{scope}/{method}.json`, form-encoded POST or GET. */
 import formbody from '@fastify/formbody';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { foldDigits, normaliseReceptor, type Sms } from '../state.ts';
+import { foldDigits, normalizeReceptor, type Sms } from '../state.ts';
 import {
   asRecord,
   asText,
@@ -90,7 +90,7 @@ async function lookup(harness: Harness, request: FastifyRequest, reply: FastifyR
   const params = parameters(request);
   const missing = missingParameter(params, ['receptor', 'token', 'template']);
   if (missing) return answer(reply, missing);
-  const receptor = normaliseReceptor(asText(params.receptor));
+  const receptor = normalizeReceptor(asText(params.receptor));
   if (receptor === null) return answer(reply, 411);
   const tokens = ['token', 'token2', 'token3'].map((name) => asText(params[name])).filter(Boolean);
   // token10 and token20 may hold spaces; the three plain ones may not.
@@ -123,7 +123,7 @@ async function send(harness: Harness, request: FastifyRequest, reply: FastifyRep
   const missing = missingParameter(params, ['receptor', 'message']);
   if (missing) return answer(reply, missing);
   const spellings = asText(params.receptor).split(',');
-  const receptors = spellings.map(normaliseReceptor).filter((each) => each !== null);
+  const receptors = spellings.map(normalizeReceptor).filter((each) => each !== null);
   if (receptors.length < spellings.length) return answer(reply, 411);
   if (receptors.length > MAX_RECEPTORS) return answer(reply, 414);
   const sender = asText(params.sender) || DEFAULT_SENDER;

@@ -6,13 +6,15 @@ import { pause } from '../time.mjs';
 import { aptInstall, canInstall } from './apt.mjs';
 import { processServer } from './candidate.mjs';
 
-/** A header for `/health/ready`. In a request it selects a gateway; in a response it names the gateway that answered. */
+/**
+ * A header for `/health/ready`. In a request it selects a gateway; in a response it names the gateway that sent it.
+ */
 const GATEWAY = 'x-gateway';
 
 /**
  * Works like an ingress controller: each request goes to the next ready gateway, with the client's address in
- * X-Forwarded-For. If a gateway does not answer a GET request at all, the request is sent to another one. Slow requests are
- * limited by the gateways themselves.
+ * X-Forwarded-For. If a gateway does not respond to a GET request at all, the request is sent to another one. Slow
+ * requests are limited by the gateways themselves.
  * @param {number} port
  * @param {Map<string, number>} gateways name → port
  */
@@ -83,7 +85,7 @@ export async function startBalancer(context, { port, gateways }) {
     }
   };
   const launch = { name: 'balancer', command, args: ['-db', '-f', file], cwd: directory };
-  // HAProxy itself answers 503 while it has no gateway.
+  // HAProxy itself returns 503 while it has no gateway.
   await processServer(context, url, launch, async () => (await ask()) !== undefined).start();
   return {
     async untilReady(gateway) {

@@ -201,7 +201,7 @@ export function processServer(context, uri, launch, answers, prepare = nothing) 
       // A second process would fail on the first one's port, and then the first could not be stopped any more.
       if (child !== undefined && child.ended === undefined) return;
       const started = await spawnServer();
-      // Until the server answers, its end must not end everything: another candidate may work.
+      // Until the server responds, its end must not end everything: another candidate may work.
       started.endExpected = true;
       await untilAnswers(started, answers);
       started.endExpected = false;
@@ -241,7 +241,7 @@ export function dockerCandidate(image, describe) {
     title: `Docker (${image})`,
     async find(context) {
       if (context.withoutContainers) return 'it runs as a process here';
-      if (!(await daemonAnswers())) return 'no Docker daemon answers';
+      if (!(await daemonAnswers())) return 'no Docker daemon responds';
       if (!(await imageAvailable(image))) return `Docker cannot get the image ${image}`;
       const container = { ...describe(context), image };
       const { uri, answers } = container;

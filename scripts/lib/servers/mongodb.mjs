@@ -169,7 +169,7 @@ export const mongodb = {
       const transactions = Boolean(hello.setName) || hello.msg === 'isdbgrid';
       return transactions ? undefined : 'that MongoDB is not a replica set, so it has no transactions';
     } catch (error) {
-      return `no MongoDB answers there (${messageOf(error)})`;
+      return `no MongoDB responds there (${messageOf(error)})`;
     }
   },
   version: (uri) => withAdmin(uri, 5_000, async (admin) => (await admin.command({ buildInfo: 1 })).version),

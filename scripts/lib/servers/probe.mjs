@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 
 /**
- * Sends a few bytes and reads the answer, to find out whether a server speaks its protocol.
+ * Sends a few bytes and reads the response, to find out whether a server speaks its protocol.
  * @template T
  * @param {{ host: string, port: number }} address
  * @param {Buffer | string} question

@@ -131,7 +131,7 @@ export const rabbitmq = {
   async check(uri) {
     if (uri.startsWith('amqps:')) return undefined;
     const address = addressOf(uri, 5672);
-    return (await answersAtAll(() => rabbitmqAnswers(address))) ? undefined : 'no RabbitMQ answers there';
+    return (await answersAtAll(() => rabbitmqAnswers(address))) ? undefined : 'no RabbitMQ responds there';
   },
   version: (uri) => rabbitmqVersion(addressOf(uri, 5672)),
   candidates: [

@@ -32,7 +32,7 @@ export const redis = {
   async check(uri) {
     if (uri.startsWith('rediss:')) return undefined;
     const address = addressOf(uri, 6379);
-    return (await answersAtAll(() => redisAnswers(address))) ? undefined : 'no Redis answers there';
+    return (await answersAtAll(() => redisAnswers(address))) ? undefined : 'no Redis responds there';
   },
   version: (uri) => redisVersion(addressOf(uri, 6379)),
   candidates: [

@@ -8,7 +8,7 @@ const requirements = [`moto[s3]==${version}`, 'flask', 'flask-cors'];
 /** @param {number} port */
 const uriAt = (port) => `http://127.0.0.1:${port}`;
 
-/** Whether the server answers with a status below 500. Without credentials it may refuse. @param {string} uri */
+/** Whether the server responds with a status below 500. Without credentials it may refuse. @param {string} uri */
 const answers = (uri) =>
   fetch(uri, { signal: AbortSignal.timeout(2_000) }).then(
     ({ status }) => status < 500,
@@ -23,7 +23,7 @@ const answers = (uri) =>
 const s3 = (port) => ({
   name: 'S3',
   uriVariable: 'TEST_S3_ENDPOINT',
-  check: async (uri) => ((await answers(uri)) ? undefined : 'nothing answers there'),
+  check: async (uri) => ((await answers(uri)) ? undefined : 'nothing responds there'),
   candidates: [
     dockerCandidate('minio/minio:RELEASE.2025-09-07T16-13-09Z', () => ({
       name: 's3',

@@ -94,14 +94,14 @@ const steps: { name: string; arm: () => void; isClaimed: boolean }[] = [
     isClaimed: true,
   },
   {
-    name: 'between the booking and its answer',
+    name: 'between the booking and its response',
     arm: () => {
       standIns.beforeBookAnswer = kill;
     },
     isClaimed: true,
   },
   {
-    name: 'after the commit, perhaps before the answer',
+    name: 'after the commit, perhaps before the response',
     arm: () => void killWhenActive(),
     isClaimed: true,
   },
@@ -166,7 +166,7 @@ describe('SIGKILL during a purchase', () => {
 
   // One step only, because each waits for the lease of the key.
   // store-billing/test/repeat-after-death.long.test.ts covers all commands.
-  test.each(steps.filter(({ name }) => name === 'between the booking and its answer'))(
+  test.each(steps.filter(({ name }) => name === 'between the booking and its response'))(
     '$name: a buyer who repeats the request gets the purchase within 30 s, paid once',
     async (step) => {
       leaveSessions = true;

@@ -121,7 +121,7 @@ const CASES: Case[] = [
 
 describe('a wrong value returns 422 under its field, and nothing changes', () => {
   test.each(CASES)(
-    '%s %s: a wrong value of %s returns 422',
+    '%s %s: a wrong value of %s is rejected with 422',
     async (method, path, field, values, beside, as = seller) => {
       const before = await everything();
       const failures: unknown[] = [];
@@ -159,7 +159,7 @@ describe('a wrong value returns 422 under its field, and nothing changes', () =>
     expect(await everything()).toEqual(before);
   });
 
-  test('an Idempotency-Key that is empty, too long, or not visible ASCII returns 422', async () => {
+  test('an Idempotency-Key that is empty, too long, or not visible ASCII is rejected with 422', async () => {
     const before = await everything();
     for (const key of ['', 'two words', 'x'.repeat(256), 'tab\tbed', 'é'])
       expect([
@@ -308,7 +308,7 @@ describe('queries', () => {
   });
 });
 
-test('an id that is not a positive integer returns 404', async () => {
+test('an id that is not a positive integer is rejected with 404', async () => {
   const ids = [
     '0',
     '-1',

@@ -130,7 +130,7 @@ describe('201: a post is written', () => {
 });
 
 describe('a profile that is not the caller’s', () => {
-  test('a post on another user’s profile or gym returns 403, and on an unknown or inactive gym 422', async () => {
+  test('a post on another user’s profile or gym gets 403, and on an unknown or inactive gym 422', async () => {
     const userId = fresh();
     const body = { title: 'T', content: 'C' };
     const post = (fields: Record<string, unknown>) => send(caller(userId), { ...body, ...fields });
@@ -142,7 +142,7 @@ describe('a profile that is not the caller’s', () => {
     expect((await post(onGym(openGym(fresh(), false)))).text).toBe(unknown.text);
   });
 
-  test('a post on a gym returns 503 and is not written while gyms does not answer', async () => {
+  test('a post on a gym fails with 503 and is not stored while gyms does not respond', async () => {
     const userId = fresh();
     const gymId = openGym(userId);
     harness.standIns.down = ['GetGyms'];
@@ -153,7 +153,7 @@ describe('a profile that is not the caller’s', () => {
 });
 
 describe('GET, PUT and DELETE of one', () => {
-  test('a draft is shown to its owner and operators, and returns 404 for others', async () => {
+  test('a draft is visible to its owner and operators, and others get 404', async () => {
     const userId = fresh();
     const id = await write(userId, { is_draft: true });
     const unknown = await harness.send('GET', '/posts/999999');
@@ -457,7 +457,7 @@ describe('the list: filters', () => {
     expect(beyond.body.data).toEqual([]);
   });
 
-  test('a made-up cursor returns 422 with any id', async () => {
+  test('a made-up cursor is rejected with 422 and any id', async () => {
     for (const id of [0, -5, 7, 1e15, 1e300, 0.5]) {
       const cursor = Buffer.from(JSON.stringify([id])).toString('base64url');
       for (const order of ['ASC', 'DESC']) expect((await list({ cursor, order })).status).toBe(422);
@@ -491,7 +491,7 @@ describe('404 for one type without a visible profile', () => {
     expect(idsOf(await list({ type: GYM, item_id: `${NOBODY},${gymId}` }))).toEqual([]);
   });
 
-  test('a list of unknown profiles returns 503 while the service that owns them does not answer', async () => {
+  test('a list of unknown profiles returns 503 while the service that owns them does not respond', async () => {
     harness.standIns.down = ['GetGyms', 'GetHiddenUsers'];
     expect((await list({ type: GYM, item_id: NOBODY })).status).toBe(503);
     expect((await list({ type: USER, item_id: NOBODY })).status).toBe(503);
@@ -510,7 +510,7 @@ describe('422', () => {
     ['search', { search: 'x'.repeat(201) }],
     ['page', { page: 0 }],
     ['cursor', { cursor: 'WzEsMl0' }],
-  ])('an invalid %s in the query %j returns 422', async (field, query) => {
+  ])('an invalid %s in the query %j is rejected with 422', async (field, query) => {
     const answer = await list(query);
     expect(answer.status).toBe(422);
     expect(Object.keys(answer.body.errors)).toEqual([field]);
@@ -528,7 +528,7 @@ describe('422', () => {
     ['in_blog', 'a number', { in_blog: 1 }],
     ['profile_type', 'unknown', { profile_type: 'App\\Models\\Posts\\Post' }],
     ['profile_id', 'a string', { profile_id: '7' }],
-  ])('a body returns 422 under %s if it is %s', async (field, _why, fields) => {
+  ])('a body is rejected with 422 under %s if it is %s', async (field, _why, fields) => {
     const userId = fresh();
     const body = { profile_type: USER, profile_id: userId, title: 'T', content: 'C', ...fields };
     const answer = await send(caller(userId), body);
@@ -684,7 +684,7 @@ describe('events of gyms and accounts', () => {
     expect(idsOf(await list(query, caller(after)))).toEqual([own, draft]);
     expect((await list(query, caller(before))).status).toBe(404);
     expect((await harness.send('GET', `/posts/${own}`)).status).toBe(404);
-    // An event older than the answer arrives late, and changes nothing.
+    // An event older than the response arrives late, and changes nothing.
     await publishGym(gymId, 3, before, true);
     const marker = openGym(after);
     await publishGym(marker, 1, after, true);

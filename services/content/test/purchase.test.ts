@@ -247,7 +247,7 @@ describe('400 and 404, with {error, code}, and nothing booked', () => {
     expect(harness.standIns.balance).toBe(0);
   });
 
-  test('the seller’s own service returns 400 payments.own_service', async () => {
+  test('a purchase of the buyer’s own service is rejected with 400 payments.own_service', async () => {
     const seller = someone();
     const answer = await buy(seller, await offer(seller));
     expect(answer.status).toBe(400);
@@ -292,7 +292,7 @@ describe('400 and 404, with {error, code}, and nothing booked', () => {
   });
 });
 
-describe('503: a service does not answer', () => {
+describe('503: a service does not respond', () => {
   test.each(['ShowUsers', 'GetRates', 'GetHiddenUsers'])(
     'a purchase is not claimed while %s fails',
     async (method) => {

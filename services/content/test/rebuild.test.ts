@@ -153,7 +153,7 @@ test('a rebuild of corrupted read models restores the earlier responses', async 
   expect(await answers()).toEqual(before);
 });
 
-test('a rebuild ends with one error line if a write is never answered, and the next one succeeds', async () => {
+test('a rebuild ends with one error line if a write gets no response, and the next one succeeds', async () => {
   await write(41, USER, 41);
   const profiles = harness.connection.collection<{ _id: string }>('profiles');
   await profiles.deleteOne({ _id: 'user:41' });

@@ -51,7 +51,7 @@ export class StandIns {
   down: string[] = [];
   commissionPercent = 10;
   balance = 1_000_000_000;
-  /** Runs after the wallet has booked and before it answers. */
+  /** Runs after the wallet has booked and before it responds. */
   beforeBookAnswer: () => Promise<void> = async () => undefined;
 
   /** Hooks by method name. Each runs before the method does anything. */

@@ -156,7 +156,7 @@ describe('200: one is read', () => {
     expect((await harness.send('DELETE', `/training-services/${id}`, { as: seller })).status).toBe(403);
   });
 
-  test('a training service returns 404 to others while the deletion of its seller is scheduled', async () => {
+  test('others get 404 for a training service while the deletion of its seller is scheduled', async () => {
     const userId = someone();
     const id = await offer(userId);
     harness.standIns.pending.add(userId);
@@ -528,7 +528,7 @@ describe('422', () => {
     ['duration_days', 'zero', { duration_days: 0 }],
     ['is_active', 'a string', { is_active: 'yes' }],
   ])(
-    'a training service returns 422 under %s if it is %s, on creation and on change',
+    'a training service is rejected with 422 under %s if it is %s, when created and when changed',
     async (field, _why, body) => {
       const userId = someone();
       const made = await harness.send('POST', '/training-services', {
@@ -545,7 +545,7 @@ describe('422', () => {
   );
 
   test.each(['user_id=x', 'min_price=-1', 'max_price=1.5', 'page=0', 'cursor=abc', 'user_id=1&user_id=2'])(
-    'the query %s returns 422',
+    'the query %s is rejected with 422',
     async (query) => {
       expect((await harness.send('GET', `/training-services?${query}`)).status).toBe(422);
     },

@@ -95,7 +95,7 @@ describe('POST /gyms', () => {
     ]);
   });
 
-  test('every unknown reference returns 422 under its field, and nothing is stored', async () => {
+  test('every unknown reference is rejected with 422 under its field, and nothing is stored', async () => {
     const before = await harness.connection.collection('gyms').countDocuments({});
     const answer = await harness.send('POST', '/gyms', {
       as: member(1),
@@ -169,9 +169,12 @@ describe('GET /gyms/{id}', () => {
     expect(await idsFor(covered)).toContain(inactive);
   });
 
-  test.each(['0', '-1', '1.5', 'abc', '99999999999999999999'])('the gym id %s returns 404', async (id) => {
-    expect((await harness.send('GET', `/gyms/${id}`)).status).toBe(404);
-  });
+  test.each(['0', '-1', '1.5', 'abc', '99999999999999999999'])(
+    'the gym id %s is rejected with 404',
+    async (id) => {
+      expect((await harness.send('GET', `/gyms/${id}`)).status).toBe(404);
+    },
+  );
 
   test('a gym names its city and majors in the language of the request', async () => {
     const id = await harness.createGym(member(24), { city_id: 1, major_ids: '1' });

@@ -99,7 +99,10 @@ const WRONG: Record<string, string[]> = {
   major_ids: MAJORS,
 };
 
-/** Sends each wrong value of a field with valid other fields. Returns the answers other than a 422 under that field alone. */
+/**
+ * Sends each wrong value of a field with valid other fields. Returns the responses other than a 422 under
+ * that field alone.
+ */
 const unexpectedAnswers = async (
   method: string,
   path: string,
@@ -186,7 +189,7 @@ describe('wrong values', () => {
   );
 
   test.each(['weekday', 'opens_at', 'closes_at'])(
-    'a wrong %s of a working period returns 422 under it and changes nothing',
+    'a wrong %s of a working period is rejected with 422 under it and changes nothing',
     async (field) => {
       const before = await everything();
       const times = [
@@ -384,7 +387,7 @@ describe('queries', () => {
       'search=a.b%24gt',
     ],
     ...[0, 1, 0.5, 1e308].map((rank) => `cursor=${cursorOf('/gyms', [rank, 1])}`),
-    ...[0, 0.5, 1e308].map((metres) => `near=1,1&cursor=${cursorOf('/gyms', [metres, 1], 'near')}`),
+    ...[0, 0.5, 1e308].map((meters) => `near=1,1&cursor=${cursorOf('/gyms', [meters, 1], 'near')}`),
     ...['page=334', 'page=100&per_page=100', 'near=1,1&page=334', 'search=gym&page=334'],
     ...['city_id=9007199254740991', 'user_id=9007199254740991', 'major_ids=999999999999999', 'near=%2B1,-0'],
   ])('GET /gyms?%s returns 200', async (query) => {
@@ -409,7 +412,7 @@ describe('queries', () => {
 });
 
 describe('paths and headers', () => {
-  test('an id that is not a positive integer returns 404', async () => {
+  test('an id that is not a positive integer is rejected with 404', async () => {
     const ids = [
       '0',
       '-1',
@@ -460,7 +463,7 @@ describe('paths and headers', () => {
     }
   });
 
-  test('an unsigned or forged caller context returns 401, even where guests have access', async () => {
+  test('an unsigned or forged caller context is rejected with 401, even where guests have access', async () => {
     const guest = gatewayContext('gyms');
     for (const forged of [
       '',

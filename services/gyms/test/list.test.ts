@@ -69,7 +69,7 @@ describe('visibility', () => {
     expect(await names('user_id=11', member(11))).toEqual(['می\u200cخواهم', 'Café Fit']);
   });
 
-  test('filtering by owner returns 403 for everyone except the owner and gyms.view_all', async () => {
+  test('a list filtered by owner returns 403 for everyone except the owner and gyms.view_all', async () => {
     const near = 'near=35.7,51.4';
     for (const query of ['user_id=11', 'user_id=999', 'user_id=11&search=fit', `user_id=11&${near}`]) {
       for (const as of [undefined, member(10)]) {
@@ -155,7 +155,7 @@ describe('filters', () => {
     ['page', 'page=0'],
     ['cursor', 'cursor=nonsense'],
     ['search', `search=${'x'.repeat(256)}`],
-  ])('a wrong %s returns 422 under it: %s', async (field, query) => {
+  ])('a wrong %s is rejected with 422 under it: %s', async (field, query) => {
     const answer = await harness.send('GET', `/gyms?${query}`);
     expect(answer.status).toBe(422);
     expect(Object.keys(answer.body.errors)).toEqual([field]);

@@ -23,9 +23,9 @@ const createNumbers = (seed: number): (() => number) => {
   };
 };
 const random = createNumbers(20_260_115);
-const around = (centre: Point, spread: number): Point => ({
-  lat: Math.max(-90, Math.min(90, centre.lat + (random() - 0.5) * spread)),
-  lng: Math.max(-180, Math.min(180, centre.lng + (random() - 0.5) * spread)),
+const around = (center: Point, spread: number): Point => ({
+  lat: Math.max(-90, Math.min(90, center.lat + (random() - 0.5) * spread)),
+  lng: Math.max(-180, Math.min(180, center.lng + (random() - 0.5) * spread)),
 });
 const TEHRAN = { lat: 35.7, lng: 51.4 };
 

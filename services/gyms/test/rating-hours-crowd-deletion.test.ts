@@ -26,7 +26,7 @@ describe('PUT /gyms/{id}/rating', () => {
   });
 
   test.each([{}, { score: 0 }, { score: 6 }, { score: 3.5 }, { score: '5' }, { score: null }])(
-    'a rating returns 422 under score for %j',
+    'a rating is rejected with 422 under score for %j',
     async (body) => {
       const id = await harness.createGym(member(10));
       const answer = await put(`/gyms/${id}/rating`, member(11), body);
@@ -41,7 +41,7 @@ describe('PUT /gyms/{id}/rating', () => {
     expect((await put('/gyms/987654321/rating', member(11), { score: 5 })).status).toBe(404);
   });
 
-  test('a rating by the owner returns 403 whatever their permissions, and does not change the average', async () => {
+  test('a rating by the owner gets 403 whatever their permissions, and does not change the average', async () => {
     const id = await harness.createGym(operator(10), { is_active: false });
     expect((await put(`/gyms/${id}/rating`, operator(10), { score: 5 })).status).toBe(403);
     expect((await put(`/gyms/${id}/rating`, operator(), { score: 2 })).status).toBe(200);
@@ -52,7 +52,7 @@ describe('PUT /gyms/{id}/rating', () => {
     expect(await gymOf(id)).toMatchObject({ rating_count: 2, rating_average: 3 });
   });
 
-  test('a rating by a restricted or OAuth token returns 403 whatever its permissions', async () => {
+  test('a rating by a restricted or OAuth token is rejected with 403 whatever its permissions', async () => {
     const id = await harness.createGym(member(10));
     for (const token of [restrictedCaller, appCaller]) {
       const as = token(13, ...member(13).permissions);
@@ -186,7 +186,7 @@ describe('PUT /gyms/{id}/working-periods', () => {
     ['working_periods.0.weekday', { working_periods: [{ ...period, weekday: 7 }] }],
     ['working_periods.0.opens_at', { working_periods: [{ ...period, opens_at: '24:00' }] }],
     ['working_periods.0.closes_at', { working_periods: [{ ...period, closes_at: '9:00' }] }],
-  ])('working periods return 422 under %s for %j', async (field, body) => {
+  ])('working periods are rejected with 422 under %s for %j', async (field, body) => {
     const id = await harness.createGym(member(20));
     const answer = await put(`/gyms/${id}/working-periods`, member(20), body);
     expect([answer.status, Object.keys(answer.body.errors)]).toEqual([422, [field]]);
@@ -222,7 +222,7 @@ describe('PUT /gyms/{id}/crowd', () => {
     ['current', { current: 1.5, capacity: 5 }],
     ['capacity', { current: 1, capacity: 0 }],
     ['capacity', { current: 1 }],
-  ])('the crowd returns 422 under %s for %j', async (field, body) => {
+  ])('an update of the crowd is rejected with 422 under %s for %j', async (field, body) => {
     const id = await harness.createGym(member(30));
     const answer = await put(`/gyms/${id}/crowd`, member(30), body);
     expect([answer.status, Object.keys(answer.body.errors)]).toEqual([422, [field]]);

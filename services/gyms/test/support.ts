@@ -43,7 +43,7 @@ export const operator = (id = 900): UserCaller => caller(id, OPERATOR_PERMISSION
 export const holder = (id: number, ...permissions: Permission[]): UserCaller => caller(id, permissions);
 
 interface StandIns {
-  /** A service that is turned off answers `unavailable`. */
+  /** A service that is turned off returns `unavailable`. */
   up: { identity: boolean; media: boolean; storeBilling: boolean };
   boosts: Boost[];
   media: MediaCopy[];

@@ -165,7 +165,7 @@ describe('refused updates', () => {
     ['gym_license_image', { gym_license_image: '' }],
     ['gym_license_approved', { gym_license_approved: 1 }],
     ['gym_license_rejection_reason', { gym_license_rejection_reason: 'x'.repeat(2_001) }],
-  ])('an update returns 422 under %s for %j, and changes nothing', async (field, body) => {
+  ])('an update is rejected with 422 under %s for %j, and changes nothing', async (field, body) => {
     const id = await harness.createGym(member(11), FULL);
     const before = await stored(id);
     const answer = await put(id, operator(), { ...body, ...(field === 'name' ? {} : { name: 'Never' }) });
@@ -196,7 +196,7 @@ describe('refused updates', () => {
 });
 
 describe('permissions', () => {
-  test('an update returns 401 for a guest', async () => {
+  test('an update is rejected with 401 for a guest', async () => {
     const id = await harness.createGym(member(13));
     expect((await put(id, undefined, { name: 'x' })).status).toBe(401);
   });
@@ -234,7 +234,7 @@ describe('permissions', () => {
       holder(14, 'gyms.update_any'),
       { user_id: UNKNOWN_USER },
     ],
-  ])('an update returns 403 for %s, and changes nothing', async (_name, as, body) => {
+  ])('an update is rejected with 403 for %s, and changes nothing', async (_name, as, body) => {
     const id = await harness.createGym(member(13), FULL);
     const before = await stored(id);
     expect((await put(id, as, body)).status).toBe(403);
@@ -267,7 +267,7 @@ describe('permissions', () => {
     ['gym_license_rejection_reason', ['No', '', null, 5, 'x'.repeat(2_001), '\ud800', ['No']]],
     ['user_id', [13, UNKNOWN_USER, null, -3, 0, 1.5, 'me', {}]],
   ])(
-    'the field %s without its permission returns 403 for any value, before 422 and 404',
+    'the field %s without its permission is rejected with 403 for any value, before 422 and 404',
     async (field, values) => {
       const id = await harness.createGym(member(13), FULL);
       const before = await stored(id);
@@ -293,7 +293,7 @@ describe('permissions', () => {
     },
   );
 
-  test('a body that is not JSON returns 400, and one that is not an object 422, before field permissions', async () => {
+  test('a body that is not JSON gets 400, and one that is not an object 422, before field permissions', async () => {
     const id = await harness.createGym(member(13));
     const send = async (text: string): Promise<number> => {
       const context = gatewayContext('gyms', member(13));
@@ -455,25 +455,28 @@ describe('reviews that name their document', () => {
   test.each([
     ['a review', REJECTION],
     ['a clearing', { gym_license_image: null }],
-  ])('%s of a replaced document returns 409 license_replaced, and changes nothing', async (_name, body) => {
-    const id = await harness.createGym(member(33));
-    await attach(id, 560);
-    await attach(id, 561, 'never-reviewed.pdf');
-    const before = await stored(id);
-    for (const [locale, text] of [
-      ['en', 'This license document has been replaced. Open the current one and review that one instead.'],
-      ['fa', 'مدرک دیگری جایگزین این مدرک مجوز شده است. مدرک فعلی را باز کنید و همان را بررسی کنید.'],
-    ] as const) {
-      const sent = { ...body, gym_license_media_id: 560, name: 'Never' };
-      const answer = await put(id, operator(), sent, { 'accept-language': locale });
-      expect([answer.status, answer.body]).toEqual([409, { message: text, code: 'license_replaced' }]);
-    }
-    expect(await stored(id)).toEqual(before);
-    expect(harness.standIns.calls.map(({ method }) => method)).not.toContain('DeleteByPurpose');
-    expect(await reviews(id)).toEqual([]);
-  });
+  ])(
+    '%s of a replaced document is rejected with 409 license_replaced, and changes nothing',
+    async (_name, body) => {
+      const id = await harness.createGym(member(33));
+      await attach(id, 560);
+      await attach(id, 561, 'never-reviewed.pdf');
+      const before = await stored(id);
+      for (const [locale, text] of [
+        ['en', 'This license document has been replaced. Open the current one and review that one instead.'],
+        ['fa', 'مدرک دیگری جایگزین این مدرک مجوز شده است. مدرک فعلی را باز کنید و همان را بررسی کنید.'],
+      ] as const) {
+        const sent = { ...body, gym_license_media_id: 560, name: 'Never' };
+        const answer = await put(id, operator(), sent, { 'accept-language': locale });
+        expect([answer.status, answer.body]).toEqual([409, { message: text, code: 'license_replaced' }]);
+      }
+      expect(await stored(id)).toEqual(before);
+      expect(harness.standIns.calls.map(({ method }) => method)).not.toContain('DeleteByPurpose');
+      expect(await reviews(id)).toEqual([]);
+    },
+  );
 
-  test('a review returns 409 when its document was deleted, or when a first one was uploaded', async () => {
+  test('a review is rejected with 409 when its document was deleted, or when a first one was uploaded', async () => {
     const id = await harness.createGym(member(33));
     const approve = async (mediaId: number | null) =>
       (await put(id, operator(), { gym_license_approved: true, gym_license_media_id: mediaId })).status;

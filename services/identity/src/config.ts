@@ -80,12 +80,12 @@ const shape = {
     .transform((pem) => pem.replaceAll('\\n', '\n'))
     .optional(),
   FCM_TIMEOUT_MS: milliseconds.default(4_000),
-  /** Secret, because it contains a password. Without it no e-mails are sent. */
+  /** Secret, because it contains a password. Without it no emails are sent. */
   SMTP_URL: smtpUrl,
-  /** The From header of e-mails; needed with SMTP_URL. */
+  /** The From header of emails; needed with SMTP_URL. */
   SMTP_FROM: z
     .string()
-    .regex(/^[^\r\n]*[^\s@<]+@[^\s@>]+>?$/, 'must be an e-mail address')
+    .regex(/^[^\r\n]*[^\s@<]+@[^\s@>]+>?$/, 'must be an email address')
     .optional(),
   SMTP_TIMEOUT_MS: milliseconds.default(5_000),
   /** Countries whose phone numbers accounts may have, as ISO 3166 codes separated by commas. */
@@ -98,11 +98,11 @@ const shape = {
   SMS_ANONYMOUS_DAILY_LIMIT: count.default(10_000),
   /** Daily limit for SMS to one phone that signed-in callers ask for; see {@link SIGNED_IN_SMS_PER_PHONE}. */
   SMS_SIGNED_IN_PER_PHONE: count.optional(),
-  /** Daily limit for e-mails that can be switched off; each account and each address has its own count. */
+  /** Daily limit for emails that can be switched off; each account and each address has its own count. */
   EMAILS_PER_DAY: count.default(30),
-  /** The same limit for e-mails that cannot be switched off. */
+  /** The same limit for emails that cannot be switched off. */
   SECURITY_EMAILS_PER_DAY: count.default(20),
-  /** Daily limit for e-mails that notify an account's previous addresses of a new one. */
+  /** Daily limit for emails that notify an account's previous addresses of a new one. */
   EMAIL_CHANGE_EMAILS_PER_DAY: count.default(3),
   /** Whether a new phone or password and a scheduled deletion also trigger an SMS; by default in production only. */
   SECURITY_SMS: flag.optional(),
@@ -129,7 +129,7 @@ const shape = {
   SECOND_FACTOR_KEY: z.string().min(32, 'must have at least 32 characters'),
   /** Whether roles with an operator's permission need a second factor; by default in production only. */
   STAFF_SECOND_FACTOR: z.enum(['required', 'optional']).optional(),
-  /** Registrations per hour. Changes of user names, e-mails and phones have a separate count with the same limit. */
+  /** Registrations per hour. Changes of usernames, emails and phones have a separate count with the same limit. */
   REGISTRATIONS_PER_ADDRESS: count.default(100),
   CLIENT_REGISTRATIONS_PER_ADDRESS: count.default(100),
   AUTHORIZATIONS_PER_ADDRESS: count.default(600),
@@ -183,7 +183,7 @@ export const fcmOf = (config: IdentityConfig): FcmOptions | undefined => {
   };
 };
 
-/** Undefined when e-mails are not configured. */
+/** Undefined when emails are not configured. */
 export const smtpOf = (config: IdentityConfig): SmtpOptions | undefined => {
   const { SMTP_URL: url, SMTP_FROM: from } = config;
   if (url === undefined || from === undefined) return undefined;

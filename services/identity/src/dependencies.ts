@@ -55,7 +55,7 @@ export interface Dependencies {
   textSms: Pick<Kavenegar, 'sendText'>;
   /** Whether security notices are also sent by SMS. */
   securitySms: SecuritySms;
-  /** Undefined when push messages or e-mails are not configured. */
+  /** Undefined when push messages or emails are not configured. */
   pushes: PushSender | undefined;
   mails: MailSender | undefined;
   /** Attempts to send a notification, by outcome: sent, skipped (no longer wanted), gone, limited, refused, failed. */
@@ -240,7 +240,7 @@ const createCounters = ({
 }: ServiceRuntime): Pick<AllDependencies, 'logins' | 'anonymousSmsCounter'> => ({
   logins: metrics.counter({
     name: 'logins_total',
-    help: 'Log-ins by outcome: ok, wrong (login or password), second_factor (missing, wrong or used), limited (429)',
+    help: 'Sign-ins by outcome: ok, wrong (login or password), second_factor (missing, wrong or used), limited (429)',
     labels: { outcome: ['ok', 'wrong', 'second_factor', 'limited'] },
   }),
   anonymousSmsCounter: metrics.counter({
@@ -254,7 +254,7 @@ const createChannels = ({ realTime, metrics, cleanup }: ServiceRuntime, config: 
   const [fcm, smtp] = [fcmOf(config), smtpOf(config)];
   const pushes = fcm && createFcm(fcm, { realTime, metrics });
   const mails = smtp && createMail(smtp, { metrics });
-  cleanup.defer('push messages and e-mails', async () => {
+  cleanup.defer('push messages and emails', async () => {
     pushes?.close();
     mails?.close();
   });

@@ -94,7 +94,7 @@ describe('PUT /users/{id}', () => {
     expect((await put(person, operator.id, { height: 'x' })).status).toBe(403);
   });
 
-  test('an unknown or malformed id returns 404, and invalid fields return 422 before that', async () => {
+  test('an unknown or malformed id is rejected with 404, and before that invalid fields with 422', async () => {
     expect((await put(operator, 999_999_999, { height: 180 })).status).toBe(404);
     expect((await put(operator, 'x', { height: 180 })).status).toBe(404);
     expect((await put(operator, 999_999_999, { height: 1 })).status).toBe(422);
@@ -113,13 +113,13 @@ describe('PUT /users/{id}', () => {
     ['trainer_license_approved', { trainer_license_approved: 'yes' }],
     ['trainer_license_rejection_reason', { trainer_license_rejection_reason: 'x'.repeat(2_001) }],
     ['trainer_license_image', { trainer_license_image: 'x.png' }],
-  ])('an invalid %s returns 422 under its name', async (field, body) => {
+  ])('an invalid %s is rejected with 422 under its name', async (field, body) => {
     const person = await join(harness);
     const answer = await put(operator, person.id, body);
     expect([answer.status, Object.keys(answer.body.errors)]).toEqual([422, [field]]);
   });
 
-  test('a value of another account returns 422 under its field', async () => {
+  test('a value of another account is rejected with 422 under its field', async () => {
     const [person, other] = [await join(harness), await join(harness)];
     const { status, body } = await put(operator, person.id, { email: other.user.email });
     expect([status, Object.keys(body.errors)]).toEqual([422, ['email']]);
@@ -278,7 +278,7 @@ describe('operators who do not manage roles', () => {
     expect((await put(own, own.id, { role_ids: [2] })).status).toBe(200);
   });
 
-  test('an unknown role returns 422 first, then an unknown account 404, then a forbidden role 403', async () => {
+  test('an unknown role gets 422 first, then an unknown account 404, then a forbidden role 403', async () => {
     const colleague = await joinAs(harness, 'operator');
     expect((await put(operator, colleague.id, { role_ids: [999] })).status).toBe(422);
     expect((await put(operator, 999_999_999, { role_ids: [999] })).status).toBe(422);
@@ -384,7 +384,7 @@ describe("a trainer's license", () => {
     expect(harness.standIns.deletedLicensesOf).toContain(person.id);
   });
 
-  test('a review that names another document returns 409 and changes nothing', async () => {
+  test('a review that names another document is rejected with 409 and changes nothing', async () => {
     const person = await withLicense();
     const before = await stored(person.id);
     const verdict = { trainer_license_approved: true, height: 180 };
@@ -472,7 +472,7 @@ describe("a trainer's license", () => {
   });
 });
 
-test('one of twenty concurrent changes of different accounts to the same e-mail succeeds', async () => {
+test('one of twenty concurrent changes of different accounts to the same email succeeds', async () => {
   const people = await Promise.all(Array.from({ length: 20 }, () => join(harness)));
   const email = String(registration().email);
   const answers = await Promise.all(people.map((person) => put(operator, person.id, { email })));

@@ -407,7 +407,7 @@ describe('GET /audit-log', () => {
     ['?from=yesterday', 'from'],
     ['?actor_id=x', 'actor_id'],
     ['?cursor=x', 'cursor'],
-  ])('the query %s returns 422 under %s', async (query, field) => {
+  ])('the query %s is rejected with 422 under %s', async (query, field) => {
     const { status, body } = await list(query);
     expect([status, Object.keys(body.errors)]).toEqual([422, [field]]);
   });

@@ -67,7 +67,7 @@ describe('DELETE /users/{id}', () => {
     ]);
   });
 
-  test('a deletion makes the user name, e-mail and phone available again', async () => {
+  test('a deletion makes the username, email and phone available again', async () => {
     const person = await join(harness);
     await remove(person.id);
     const { username, email, phone } = person.user;
@@ -80,7 +80,7 @@ describe('DELETE /users/{id}', () => {
     expect(await isLive(harness, administrator.token)).toBe(true);
   });
 
-  test('an account with a permission that the caller lacks returns 403', async () => {
+  test('an account with a permission that the caller lacks is rejected with 403', async () => {
     const administrator = await joinAs(harness, 'administrator');
     expect((await remove(administrator.id)).status).toBe(403);
     const restricted = caller(operator.id, ['users.delete']);
@@ -99,7 +99,7 @@ describe('DELETE /users/{id}', () => {
     expect(await eventsOf(person.id)).toEqual([]);
   });
 
-  test('a guest gets 401, a caller without users.delete 403, and an unknown account returns 404', async () => {
+  test('a guest gets 401, a caller without users.delete 403, and an unknown account 404', async () => {
     const person = await join(harness);
     expect((await harness.send('DELETE', `/users/${person.id}`)).status).toBe(401);
     expect((await remove(operator.id, person.caller)).status).toBe(403);
@@ -129,7 +129,7 @@ describe('DELETE /users/{id}', () => {
     expect(await eventsOf(person.id)).toEqual([]);
   });
 
-  test('a blocker that cannot be evaluated returns 503, and nothing is erased', async () => {
+  test('a deletion returns 503 and erases nothing if a blocker cannot be evaluated', async () => {
     const person = await join(harness);
     harness.standIns.brokenBlocker = 'unsettled_balance';
     const { status, headers } = await remove(person.id);

@@ -173,7 +173,7 @@ describe('a code', () => {
     expect((await commit(person, code)).status).toBe(202);
   });
 
-  test('a wrong code returns 422 before any blocker is evaluated', async () => {
+  test('a wrong code is rejected with 422 before any blocker is evaluated', async () => {
     const { person, code } = await armed();
     harness.standIns.blockers = [{ userId: person.id, code: 'gym_ownership', extras: { count: 1 } }];
     harness.standIns.brokenBlocker = 'active_premium';
@@ -252,7 +252,7 @@ describe('blockers', () => {
     'pending_withdrawal',
     'active_premium',
     'active_trainees',
-  ])('a blocker that cannot be evaluated (%s) returns 503, and no SMS is sent', async (code) => {
+  ])('a request returns 503 and sends no SMS if a blocker cannot be evaluated (%s)', async (code) => {
     const person = await join(harness);
     harness.standIns.brokenBlocker = code;
     const answer = await arm(person);

@@ -321,11 +321,11 @@ describe('query plans with 20,000 rows in each collection', () => {
     ['a deleted score', () => transaction((session) => scores.eraseAccount(session, 1))],
     ['a new token', () => transaction((session) => tokens.insert(session, token(1), 0))],
     [
-      'the session of a log-in',
+      'the session of a sign-in',
       async () => {
         const match = await users.findLogin('user.5');
         if (match === null) throw new Error('there is no user.5');
-        const session = { ...token(5), _id: 'of a log-in' };
+        const session = { ...token(5), _id: 'of a sign-in' };
         expect(
           await transaction((within) => tokens.insertSession(within, session, match.key, 'network')),
         ).toBe(true);

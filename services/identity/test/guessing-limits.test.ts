@@ -194,7 +194,7 @@ describe('registrations from an address', () => {
   });
 });
 
-describe('new user names, e-mails and phones of accounts, from an address', () => {
+describe('new usernames, emails and phones of accounts, from an address', () => {
   let harness: Harness;
   beforeAll(async () => {
     harness = await startHarness({ REGISTRATIONS_PER_ADDRESS: '3' });

@@ -87,7 +87,7 @@ describe('introspection', () => {
     expect((await introspect(person.token)).permissions).toEqual([]);
   });
 
-  test('only calls that the gateway has signed are answered', async () => {
+  test('only calls that the gateway has signed get a result', async () => {
     const { createGrpcClient } = await import('@fitness/shared/grpc/client.ts');
     const { grpcDefinitions } = await import('@fitness/shared/grpc/load.ts');
     const { strangerSigner, testSigner } = await import('@fitness/shared/testing/harness.ts');

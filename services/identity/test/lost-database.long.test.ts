@@ -83,9 +83,9 @@ describe.each(SIDES)('the database is lost %s', (side) => {
     expect(committed).toContain('outcome_unknown');
   });
 
-  test('a log-in returns 503 for a loss at each of its commands', async () => {
+  test('a sign-in returns 503 if a server is lost at any of its commands', async () => {
     const { user } = await join(harness);
-    // Different addresses, because log-ins are limited by account and address.
+    // Different addresses, because sign-ins are limited by account and address.
     const addresses = Array.from({ length: COMMANDS }, (_, index) => `10.1.${SIDES.indexOf(side)}.${index}`);
     const losses = await instances.loseAtEach(side, addresses, (send, address) =>
       send('POST', '/auth/login', {

@@ -1,4 +1,4 @@
-/** The client of the e-mail relay. */
+/** The client of the email relay. */
 import { createMetrics } from '@fitness/shared/kernel/metrics.ts';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { type Sandbox, startSandbox } from '../../../sandbox/src/service.ts';
@@ -33,9 +33,9 @@ const sendTo = async (to: string, requireTls: boolean) => {
   return { sent, received: ((await answer.json()) as { data: unknown[] }).data.length };
 };
 
-test('a relay without TLS gets neither e-mail nor password when TLS is required', async () => {
+test('a relay without TLS gets neither email nor password when TLS is required', async () => {
   expect(await sendTo('required@example.org', true)).toEqual({
-    sent: { outcome: 'failed', reason: expect.stringContaining('the e-mail relay failed') },
+    sent: { outcome: 'failed', reason: expect.stringContaining('the email relay failed') },
     received: 0,
   });
   expect(await sendTo('optional@example.org', false)).toEqual({ sent: { outcome: 'sent' }, received: 1 });

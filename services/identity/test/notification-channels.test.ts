@@ -1,4 +1,4 @@
-/** Notifications by push and e-mail, sent to the Firebase and the SMTP relay of the sandbox. */
+/** Notifications by push and email, sent to the Firebase and the SMTP relay of the sandbox. */
 import {
   traineeDelivered,
   traineePurchased,
@@ -42,7 +42,7 @@ interface ReceivedEmail {
 
 let sandbox: Sandbox;
 let harness: Harness;
-/** E-mails per day. */
+/** Emails per day. */
 const LIMITS = { EMAILS_PER_DAY: 2, SECURITY_EMAILS_PER_DAY: 4, EMAIL_CHANGE_EMAILS_PER_DAY: 3 };
 beforeAll(async () => {
   sandbox = await startSandbox();
@@ -128,7 +128,7 @@ const metrics = async (): Promise<string> => {
 };
 
 describe('a notification', () => {
-  test('a notification is pushed to every device in its language, and sent by e-mail', async () => {
+  test('a notification is pushed to every device in its language, and sent by email', async () => {
     const person = await join(harness);
     const [english, persian] = [newPushToken(), newPushToken()];
     expect((await register(person, english)).status).toBe(201);
@@ -156,7 +156,7 @@ describe('a notification', () => {
     expect(emails[0]?.subject).toBe('Bank account changed');
   });
 
-  test('the notification of a new e-mail address is sent to the previous one', async () => {
+  test('the notification of a new email address is sent to the previous one', async () => {
     const person = await join(harness);
     const email = `new.${person.user.email}`;
     const body = { current_password: PASSWORD, email };
@@ -207,7 +207,7 @@ const publish = <Definition extends EventDefinition>(
 };
 
 describe('the review of a trainer license', () => {
-  test('the review of a trainer license is pushed and sent by e-mail', async () => {
+  test('the review of a trainer license is pushed and sent by email', async () => {
     const person = await join(harness);
     const token = newPushToken();
     await register(person, token);
@@ -235,7 +235,7 @@ describe('the review of a trainer license', () => {
   });
 });
 
-describe('an e-mail', () => {
+describe('an email', () => {
   const CHOSEN = 'Your account is locked https://evil.example';
   const trainee = { trainee_id: 1, training_service_id: 1, title: CHOSEN };
   const byType: [string, (id: number) => Promise<void>][] = [
@@ -277,7 +277,7 @@ describe('an e-mail', () => {
     ],
   ];
 
-  test.each(byType)('an e-mail about %s contains no text that a user chose', async (type, cause) => {
+  test.each(byType)('an email about %s contains no text that a user chose', async (type, cause) => {
     const person = await join(harness);
     await cause(person.id);
     const [email] = await arrived(() => emailsTo(person.user.email));
@@ -289,7 +289,7 @@ describe('an e-mail', () => {
   });
 });
 
-describe('the budget of e-mails', () => {
+describe('the budget of emails', () => {
   const sell = (id: number) =>
     publish(trainingServiceBoostEnded, {
       ...{ boost_id: 1, training_service_id: 1, title: 'Pilates' },
@@ -301,7 +301,7 @@ describe('the budget of e-mails', () => {
   const limited = async (): Promise<number> =>
     Number(/channel="email",outcome="limited"[^}]*\} (\d+)/.exec(await metrics())?.[1] ?? 0);
 
-  /** Expects exactly this number of e-mails to arrive in total. */
+  /** Expects exactly this number of emails to arrive in total. */
   const expectEmails = async (addresses: readonly string[], count: number): Promise<void> => {
     const all = async () => (await Promise.all(addresses.map(emailsTo))).flat();
     await arrived(all, count);
@@ -309,7 +309,7 @@ describe('the budget of e-mails', () => {
     expect(await all()).toHaveLength(count);
   };
 
-  test('a spent budget stops e-mails for the day, but not notifications', async () => {
+  test('a spent budget stops emails for the day, but not notifications', async () => {
     const person = await join(harness);
     const before = await limited();
     await times(LIMITS.EMAILS_PER_DAY + 2, () => sell(person.id));
@@ -318,7 +318,7 @@ describe('the budget of e-mails', () => {
     expect(await rowsOf(person)).toHaveLength(LIMITS.EMAILS_PER_DAY + 2);
   });
 
-  test('security notices have a limited budget that other e-mails cannot use up', async () => {
+  test('security notices have a limited budget that other emails cannot use up', async () => {
     const person = await join(harness);
     const before = await limited();
     await times(LIMITS.EMAILS_PER_DAY + 1, () => sell(person.id));
@@ -334,7 +334,7 @@ describe('the budget of e-mails', () => {
     expect([answer.status, answer.body.errors]).toEqual([200, undefined]);
   };
 
-  test('an account may send a few e-mails a day to its previous addresses', async () => {
+  test('an account may send a few emails a day to its previous addresses', async () => {
     const person = await join(harness);
     const before = await limited();
     const address = (n: number) => (n === 0 ? person.user.email : `${n}.${person.user.email}`);
@@ -358,14 +358,14 @@ describe('the budget of e-mails', () => {
     }
     await eventually(async () => (await limited()) === before + 2);
     await expectEmails([victim], LIMITS.SECURITY_EMAILS_PER_DAY);
-    // E-mails beyond the budget of the address are not counted for the account, which has sent one of its three.
+    // Emails beyond the budget of the address are not counted for the account, which has sent one of its three.
     const own = [last.user.email, `second.${last.user.email}`, `third.${last.user.email}`];
     await setEmail(last, own[1] ?? '');
     await setEmail(last, own[2] ?? '');
     await expectEmails(own, 3);
   });
 
-  test('failed e-mails do not use up the budget', async () => {
+  test('failed emails do not use up the budget', async () => {
     const person = await join(harness);
     await control('emails/mode', { mode: 'busy', to: person.user.email });
     const failed = async () =>
@@ -377,7 +377,7 @@ describe('the budget of e-mails', () => {
     await arrived(() => emailsTo(person.user.email));
   });
 
-  test('an e-mail whose type was switched off after the request is not sent', async () => {
+  test('an email whose type was switched off after the request is not sent', async () => {
     const person = await join(harness);
     const count = async (outcome: string) =>
       Number(
@@ -393,7 +393,7 @@ describe('the budget of e-mails', () => {
     expect(await emailsTo(person.user.email)).toEqual([]);
   });
 
-  test('concurrent e-mails are counted exactly', async () => {
+  test('concurrent emails are counted exactly', async () => {
     const person = await join(harness);
     const before = await limited();
     await Promise.all(Array.from({ length: 20 }, () => sell(person.id)));
@@ -443,7 +443,7 @@ describe('a failure', () => {
     },
   );
 
-  test('an e-mail is retried with the same Message-ID after a failure of the relay', async () => {
+  test('an email is retried with the same Message-ID after a failure of the relay', async () => {
     const person = await join(harness);
     await control('emails/mode', { mode: 'busy', to: person.user.email });
     await changePassword(person);
@@ -591,7 +591,7 @@ describe('devices', () => {
     ['token', { token: 'with a space', platform: 'ios', locale: 'fa' }],
     ['platform', { token: 'x'.repeat(30), platform: 'fax', locale: 'fa' }],
     ['locale', { token: 'x'.repeat(30), platform: 'ios', locale: 'xx' }],
-  ])('a device with a wrong %s returns 422 under its name', async (field, body) => {
+  ])('a device with a wrong %s is rejected with 422 under its name', async (field, body) => {
     const { caller } = await join(harness);
     const answer = await harness.send('POST', '/notifications/devices', { as: caller, body });
     expect([answer.status, Object.keys(answer.body.errors)]).toEqual([422, [field]]);
@@ -630,14 +630,14 @@ describe('preferences', () => {
   });
 
   test.each(['security_alert', 'account_deletion_requested', 'account_deletion_postponed'])(
-    'the e-mail of %s cannot be switched off',
+    'the email of %s cannot be switched off',
     async (type) => {
       const answer = await preferences(await join(harness), { types: { [type]: { email: false } } });
       expect([answer.status, Object.keys(answer.body.errors)]).toEqual([422, [`types.${type}.email`]]);
     },
   );
 
-  test('a wrong preference returns 422 under its name', async () => {
+  test('a wrong preference is rejected with 422 under its name', async () => {
     const answer = await preferences(await join(harness), {
       locale: 'xx',
       types: { boost_ended: { push: 'no' } },

@@ -614,7 +614,7 @@ describe('a registration', () => {
   });
 
   test.each([OAUTH_PATHS.token, OAUTH_PATHS.revoke])(
-    'a form of more than 16 KiB for %s returns 413',
+    'a form of more than 16 KiB for %s is rejected with 413',
     async (path) => {
       const post = async (body: string) =>
         fetch(`${harness.url}${path}`, {

@@ -121,7 +121,7 @@ test('a page links to itself in the other language, and the next pages keep that
   expect(formOf(english.html).buttons).toEqual(['allow', 'cancel']);
 });
 
-test('a refused request can be shown in the other language, but an answered one cannot', async () => {
+test('a refused request can be shown in the other language, but a completed one cannot', async () => {
   const browser = oauth.browse();
   const url = oauth.authorizeUrl({ ...(await paramsFor()), prompt: 'none' });
   const refused = await browser.get(url);
@@ -317,7 +317,7 @@ describe('GetDeletionBlockers', () => {
     ).rejects.toMatchObject({ kind: 'forbidden' });
   });
 
-  test('GetDeletionBlockers is unavailable when the owner of a blocker does not answer', async () => {
+  test('GetDeletionBlockers is unavailable when the owner of a blocker does not respond', async () => {
     harness.standIns.brokenBlocker = 'active_premium';
     await expect(
       harness.identity.call('GetDeletionBlockers', {}, { caller: person.caller }),

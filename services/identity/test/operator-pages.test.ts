@@ -113,7 +113,7 @@ test('POST /session-limit assigns a session to a page and limits it to the pageâ
   expect(unknown.status).toBe(422);
 });
 
-test('a session of /ops can send only the fields of the page: no phone, e-mail or title', async () => {
+test('a session of /ops can send only the fields of the page: no phone, email or title', async () => {
   const [operator, member] = [await joinAs(harness, 'administrator'), await join(harness)];
   expect((await limit(operator, 7_200, {}, { page: 'ops' })).status).toBe(204);
   const as = await callerOf(harness, operator.token);

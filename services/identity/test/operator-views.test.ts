@@ -151,7 +151,7 @@ describe('GET /users/names', () => {
     expect((await names(member.id, caller(member.id, ['posts.view']))).status).toBe(403);
   });
 
-  test('missing or malformed ids, or more than 100, return 422 under ids', async () => {
+  test('missing or malformed ids, or more than 100, are rejected with 422 under ids', async () => {
     const many = Array.from({ length: 101 }, (_, index) => index + 1);
     for (const ids of ['', '0', 'x', '1,,2', '-1', '1.5', '9'.repeat(20), many]) {
       const { status, body } = await names(ids);

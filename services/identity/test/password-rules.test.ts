@@ -31,8 +31,8 @@ type Names = { username: string; email: string; phone: string };
 
 const REFUSED: [string, (names: Names) => string, string][] = [
   ['a common password', () => 'Password123', COMMON],
-  ['the user name', ({ username }) => username.toUpperCase(), NAME],
-  ['the e-mail', ({ email }) => email.toUpperCase(), NAME],
+  ['the username', ({ username }) => username.toUpperCase(), NAME],
+  ['the email', ({ email }) => email.toUpperCase(), NAME],
   ['the phone', ({ phone }) => phone.replace('+98', '0'), NAME],
 ];
 

@@ -148,7 +148,7 @@ describe('a personal access token', () => {
     ['expires_at', { expires_at: '2090-02-30 00:00:00' }],
     ['expires_at', { expires_at: 'tomorrow' }],
     ['expires_at', { expires_at: 5 }],
-  ])('a personal token with an invalid %s returns 422 under its name', async (field, invalid) => {
+  ])('a personal token with an invalid %s is rejected with 422 under its name', async (field, invalid) => {
     const person = await join(harness);
     const { status, body } = await make(person.caller, invalid);
     expect(status).toBe(422);
@@ -164,7 +164,7 @@ describe('a personal access token', () => {
 });
 
 describe('revoking a personal token', () => {
-  test('revoking a personal token takes effect at once, and a repetition returns 404', async () => {
+  test('revoking a personal token takes effect at once, and a repeat returns 404', async () => {
     const person = await join(harness);
     const { body } = await make(person.caller);
     const revoke = () => harness.send('DELETE', `/auth/tokens/${body.data.id}`, { as: person.caller });
@@ -262,11 +262,11 @@ test.each([
 
 describe('an unrestricted personal token', () => {
   test.each([
-    ['e-mail', { email: 'new-address@example.com' }],
+    ['email', { email: 'new-address@example.com' }],
     ['phone', { phone: '+989127654321' }],
     ['bank account', { bank_account_number: 'IR760170000000000000000001' }],
     ['bank account to null', { bank_account_number: null }],
-    ['user name', { username: 'renamed.by.a.token' }],
+    ['username', { username: 'renamed.by.a.token' }],
   ])(
     'an unrestricted personal token cannot change the %s, even with the password',
     async (_field, change) => {
@@ -310,10 +310,10 @@ describe.each([
   ['a restricted', ['users.update_any', 'users.view_all']],
 ])('%s personal token of an operator', (name, permissions) => {
   test.each([
-    ['e-mail', () => ({ email: registration().email })],
+    ['email', () => ({ email: registration().email })],
     ['phone', () => ({ phone: registration().phone })],
     ['bank account', () => ({ bank_account_number: 'IR760170000000000000000001' })],
-    ['user name', () => ({ username: registration().username })],
+    ['username', () => ({ username: registration().username })],
   ])(
     `${name} token of an operator cannot change the %s of an account, but other fields`,
     async (_field, change) => {
@@ -335,7 +335,7 @@ describe.each([
   );
 });
 
-test('an operator’s personal token cannot change its own user name with PUT /users/{id}', async () => {
+test('an operator’s personal token cannot change its own username with PUT /users/{id}', async () => {
   const own = await joinAs(harness, 'operator');
   const as = await issue({ ...own.caller, tokenKind: 'session' });
   const username = String(registration().username);
@@ -344,7 +344,7 @@ test('an operator’s personal token cannot change its own user name with PUT /u
   expect((await put(own.caller)).status).toBe(200);
 });
 
-test('a personal token that repeats the current e-mail does not undo a concurrent change', async () => {
+test('a personal token that repeats the current email does not undo a concurrent change', async () => {
   const person = await join(harness);
   const document = { trainer_license_media_id: 5, trainer_license_image: 'license.pdf' };
   await harness.database.collection('users').updateOne({ _id: person.id as never }, { $set: document });

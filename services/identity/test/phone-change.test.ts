@@ -142,8 +142,8 @@ describe('a new phone', () => {
 
   test('a taken phone or another invalid field is refused before an SMS is sent', async () => {
     const [person, other] = [await join(harness), await join(harness)];
-    const taken = await put(person, { phone: other.user.phone });
-    expect([taken.status, Object.keys(taken.body.errors)]).toEqual([422, ['phone']]);
+    const refused = await put(person, { phone: other.user.phone });
+    expect([refused.status, Object.keys(refused.body.errors)]).toEqual([422, ['phone']]);
     expect(await sandbox.received(other.user.phone)).toEqual([]);
     const phone = newPhone();
     for (const body of [
@@ -213,7 +213,7 @@ describe('a code', () => {
   });
 
   test.each([{}, { code: '12345' }, { code: '1234567' }, { code: 123456 }, { code: null }])(
-    'the body %p returns 422 under code',
+    'the body %p is rejected with 422 under code',
     async (body) => {
       const person = await join(harness);
       const answer = await harness.send('POST', '/auth/phone/confirm', { as: person.caller, body });

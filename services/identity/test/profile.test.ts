@@ -149,7 +149,7 @@ describe('PUT /auth/me', () => {
     ['phone', '123'],
     ['email', 'nobody'],
   ];
-  test.each(invalid)('an invalid %s, %p, returns 422 under its name', async (field, value) => {
+  test.each(invalid)('an invalid %s, %p, is rejected with 422 under its name', async (field, value) => {
     const person = await join(harness);
     const { status, body } = await put(person, { [field]: value });
     expect(status).toBe(422);
@@ -173,7 +173,7 @@ describe('PUT /auth/me', () => {
     expect((await put(person, fields)).body.user).toMatchObject(fields);
   });
 
-  test('a user name is changed without the password, and the old one is released', async () => {
+  test('a username is changed without the password, and the old one is released', async () => {
     const person = await join(harness);
     const username = `new.${person.user.username}`;
     expect((await put(person, { username })).body.user.username).toBe(username);
@@ -221,7 +221,7 @@ describe('a bank account', () => {
     ' - ',
     '1'.repeat(35),
     '1 '.repeat(60),
-  ])('the impossible bank account %j returns 422', async (typed) => {
+  ])('the impossible bank account %j is rejected with 422', async (typed) => {
     const person = await join(harness);
     const { status, body } = await set(person, typed, { height: 180 });
     expect([status, Object.keys(body.errors)]).toEqual([422, ['bank_account_number']]);
@@ -244,7 +244,7 @@ describe('a bank account', () => {
   });
 });
 
-describe('a new e-mail, phone or bank account', () => {
+describe('a new email, phone or bank account', () => {
   const fresh = (field: 'email' | 'phone' | 'bank_account_number') =>
     field === 'bank_account_number' ? 'IR820540102680020817909002' : String(registration()[field]);
   const protectedFields = ['email', 'phone', 'bank_account_number'] as const;
@@ -279,7 +279,7 @@ describe('a new e-mail, phone or bank account', () => {
     expect(await stored(person.id)).toMatchObject({ [field]: person.user[field], height: null });
   });
 
-  test('a new e-mail replaces the old one as a login', async () => {
+  test('a new email replaces the old one as a login', async () => {
     const person = await join(harness);
     const email = fresh('email');
     const { status, body } = await put(person, { email, current_password: PASSWORD });
@@ -289,7 +289,7 @@ describe('a new e-mail, phone or bank account', () => {
     expect((await logIn(harness, person.user.email)).status).toBe(422);
   });
 
-  test('another spelling of the current e-mail or phone requires no password', async () => {
+  test('another spelling of the current email or phone requires no password', async () => {
     const person = await join(harness);
     const { status } = await put(person, {
       email: person.user.email.toUpperCase(),
@@ -298,7 +298,7 @@ describe('a new e-mail, phone or bank account', () => {
     expect(status).toBe(200);
   });
 
-  test('another account’s e-mail, phone or user name returns 422 under its field', async () => {
+  test('another account’s email, phone or username is rejected with 422 under its field', async () => {
     const other = await join(harness);
     const person = await join(harness);
     const { email, phone, username } = other.user;
@@ -308,7 +308,7 @@ describe('a new e-mail, phone or bank account', () => {
   });
 });
 
-test('one of twenty concurrent changes of different accounts to the same user name succeeds', async () => {
+test('one of twenty concurrent changes of different accounts to the same username succeeds', async () => {
   const people = await Promise.all(Array.from({ length: 20 }, () => join(harness)));
   const username = String(registration().username);
   const answers = await Promise.all(people.map((person) => put(person, { username })));
@@ -382,7 +382,7 @@ describe('PUT /auth/change-password', () => {
     await events.close();
   });
 
-  test('a wrong current password returns 422 and revokes nothing', async () => {
+  test('a wrong current password is rejected with 422 and revokes nothing', async () => {
     const person = await join(harness);
     const session = (await logIn(harness, person.user.username)).body.token;
     const { status, body } = await change(person, { current_password: 'wrong', password: next });

@@ -64,7 +64,7 @@ const armDeletion = async (person: Person): Promise<string> => {
   return sandbox.newestCode(person.user.phone);
 };
 
-/** Whether a log-in after a reset requires a code. */
+/** Whether a sign-in after a reset requires a code. */
 const keepsSecondFactor = async (person: Person, phone: string = person.user.phone): Promise<boolean> => {
   await resetBySms(phone);
   const { status, body } = await logInWith(harness, person, undefined, OWNERS_PASSWORD);
@@ -112,7 +112,7 @@ describe('a stranger who registers with another person’s phone and sets up a s
     expect([answer.status, Object.keys(answer.body.errors)]).toEqual([422, ['totp']]);
     const keys = harness.database.collection('login_keys');
     const networks = (await keys.find({ user_id: stranger.id }).toArray()).flatMap((key) => key.networks);
-    // Only the network of the owner's log-in is left.
+    // Only the network of the owner's sign-in is left.
     expect(networks).toHaveLength(1);
   });
 });
@@ -239,7 +239,7 @@ describe('a code for the current phone', () => {
     expect(await sentTo(person)).toBe(2);
   });
 
-  test('a form of 1.0.0 that repeats an unproven phone with a new e-mail sends no code', async () => {
+  test('a form of 1.0.0 that repeats an unproven phone with a new email sends no code', async () => {
     const person = await join(harness);
     const { phone } = person.user;
     await sandbox.setMode('refuse', phone);
@@ -310,7 +310,7 @@ test('phones of accounts that exist at the upgrade are proven, and later ones ar
   expect(await keepsSecondFactor(later)).toBe(false);
 });
 
-describe('a user name that reads as a phone number', () => {
+describe('a username that reads as a phone number', () => {
   const SPELLINGS = [
     '09351234567',
     '9351234567',
@@ -321,7 +321,7 @@ describe('a user name that reads as a phone number', () => {
   ];
 
   test.each(SPELLINGS)(
-    'the user name %s returns 422 at registration and at every change',
+    'the username %s is rejected with 422 at registration and at every change',
     async (username) => {
       const [person, operator] = [await join(harness), await joinAs(harness, 'administrator')];
       const answers = [
@@ -338,13 +338,13 @@ describe('a user name that reads as a phone number', () => {
   );
 
   test.each(['1370', 'ali1370', '12345678', 'ali.0935', '0935_ali'])(
-    'the user name %s does not read as a phone number',
+    'the username %s does not read as a phone number',
     async (username) => {
       expect((await join(harness, { username })).user.username).toBe(username);
     },
   );
 
-  test('an existing user name that reads as a phone number can be kept and used to sign in', async () => {
+  test('an existing username that reads as a phone number can be kept and used to sign in', async () => {
     const [person, operator] = [await join(harness), await joinAs(harness, 'administrator')];
     const username = '09361112233';
     const { database } = harness;

@@ -182,7 +182,7 @@ describe('five requests of a stranger', () => {
     expect(await smsOf(person)).toHaveLength(7);
   });
 
-  test('requests for known and unknown accounts are answered at once', async () => {
+  test('requests for known and unknown accounts return at once', async () => {
     const person = await join(harness);
     const startedAt = performance.now();
     for (let call = 1; call <= 10; call += 1) {
@@ -321,7 +321,7 @@ describe('forgot-password and reset-password with a token of the account', () =>
   });
 });
 
-describe('a stranger who knows a user name', () => {
+describe('a stranger who knows a username', () => {
   let harness: Harness;
   beforeAll(async () => {
     harness = await start({ RESETS_PER_ACCOUNT: '1000', CODE_CALLS_ANONYMOUS: '0' });
@@ -475,7 +475,7 @@ describe('requests for forgotten passwords', () => {
     expect(commands.filter(isLookUp).length).toBeLessThanOrEqual(3);
   });
 
-  test('a few requests are handled at once; those beyond the queue are answered but dropped', async () => {
+  test('a few requests are handled at once; those beyond the queue succeed but are dropped', async () => {
     const people = await Promise.all(Array.from({ length: REQUESTS_AT_ONCE }, () => join(harness)));
     const commands = await watch.during(async () => {
       for (const person of people) await forgot(harness, person.user.username);

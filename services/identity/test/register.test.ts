@@ -127,7 +127,7 @@ describe('a referral code', () => {
     expect(friend.user.referrer_user_id).toBe(referrer.id);
   });
 
-  test('an unknown referral code returns 422 under referral_code', async () => {
+  test('an unknown referral code is rejected with 422 under referral_code', async () => {
     const { status, body } = await register({ referral_code: 'NOBODY00' });
     expect(status).toBe(422);
     expect(body.errors).toEqual({ referral_code: ['This referral code does not exist.'] });
@@ -161,7 +161,7 @@ describe('invalid fields', () => {
     ['last_name', null],
     ['referral_code', 5],
   ];
-  test.each(cases)('an invalid %s, %p, returns 422 under its name', async (field, value) => {
+  test.each(cases)('an invalid %s, %p, is rejected with 422 under its name', async (field, value) => {
     const { status, body } = await register({ [field]: value });
     expect(status).toBe(422);
     expect(Object.keys(body.errors)).toEqual([field]);
@@ -192,7 +192,7 @@ describe('invalid fields', () => {
 });
 
 describe('values of other accounts', () => {
-  test('taken names return 422 in any case, and a taken phone in any spelling', async () => {
+  test('a taken name is rejected with 422 in any letter case, and a taken phone in any spelling', async () => {
     const existing = await join(harness);
     const { status, body } = await register({
       username: existing.user.username.toUpperCase(),

@@ -206,7 +206,7 @@ const ROWS: RouteCost[] = [
     request: byNew({ first_name: 'Forugh' }),
   },
   {
-    route: 'PUT /auth/me (a new e-mail)',
+    route: 'PUT /auth/me (a new email)',
     as: MEMBER,
     commands: 15,
     calls: ['GetSubscriptions'],

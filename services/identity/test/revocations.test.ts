@@ -251,7 +251,7 @@ describe('the id of the epoch store', () => {
   });
 });
 
-describe('revocations while Redis does not answer', () => {
+describe('revocations while Redis does not respond', () => {
   const WAIT_MS = 5_000;
   /** Less than the time that the gateway waits for a service beyond its deadline (30 s, less 24 s). */
   const MAX_MS = 6_000;
@@ -302,7 +302,7 @@ describe('revocations while Redis does not answer', () => {
     expect(await epochOf(person.id)).not.toBeNull();
   });
 
-  test('a log-in succeeds without Redis', async () => {
+  test('a sign-in succeeds without Redis', async () => {
     const person = await join(harness);
     proxy.cut();
     try {

@@ -99,12 +99,12 @@ describe('PUT /roles/{id}', () => {
     ['permissions', { permissions: 'all' }],
     ['title', { title: '' }],
     ['title', { title: 'half a pair \ud800' }],
-  ])('an invalid %s returns 422 under its name', async (field, body) => {
+  ])('an invalid %s is rejected with 422 under its name', async (field, body) => {
     const answer = await put(1, body);
     expect([answer.status, Object.keys(answer.body.errors)]).toEqual([422, [field]]);
   });
 
-  test('an unknown role returns 404', async () => {
+  test('an unknown role is rejected with 404', async () => {
     expect((await put(99, { title: 'x' })).status).toBe(404);
     expect((await put('x', { title: 'x' })).status).toBe(404);
   });

@@ -182,7 +182,7 @@ describe('setting up', () => {
     expect(fieldsOf(await arm(harness, never, '123456'))).toEqual(refused('totp'));
   });
 
-  test('setting up returns 409 while a second factor is armed, which does not change', async () => {
+  test('setup returns 409 while a second factor is active, and leaves it unchanged', async () => {
     const person = await join(harness);
     const { secret } = await setUp(harness, person);
     const answers = [await begin(harness, person), await arm(harness, person, codeOf(harness, secret))];
@@ -190,7 +190,7 @@ describe('setting up', () => {
     expect((await logInWith(harness, person, codeOf(harness, secret))).status).toBe(200);
   });
 
-  test('twenty concurrent requests with one code arm once, and the others are answered that it is on', async () => {
+  test('one of twenty concurrent requests with one code turns it on, and the others report that it is on', async () => {
     const person = await join(harness);
     const { secret } = (await begin(harness, person)).body;
     const answers = await twenty(() => arm(harness, person, codeOf(harness, secret)));
@@ -201,7 +201,7 @@ describe('setting up', () => {
     expect((await changesOf(person)).filter((change) => change === 'second_factor_armed')).toHaveLength(1);
   });
 
-  test('guessed codes are limited during the setup as during log-ins', async () => {
+  test('guessed codes are limited during the setup as during sign-ins', async () => {
     const person = await join(harness);
     const { secret } = (await begin(harness, person)).body;
     const answers = await atOnce(60, () => arm(harness, person, wrongCodeOf(harness, secret)));
@@ -211,7 +211,7 @@ describe('setting up', () => {
 });
 
 describe('signing in', () => {
-  test('a log-in asks for the code only after a correct password', async () => {
+  test('a sign-in asks for the code only after a correct password', async () => {
     const person = await join(harness);
     const { secret } = await setUp(harness, person);
     const unknown = await logIn(harness, 'nobody.at.all', 'not the password');
@@ -233,18 +233,18 @@ describe('signing in', () => {
     ['a number', 123_456],
     ['an empty text', ''],
     ['a long text', '1'.repeat(101)],
-  ])('a log-in whose code is %s returns 422 under totp', async (_name, totp) => {
+  ])('a sign-in whose code is %s is rejected with 422 under totp', async (_name, totp) => {
     const person = await join(harness);
     await setUp(harness, person);
     expect(fieldsOf(await logInWith(harness, person, totp))).toEqual(refused('totp'));
   });
 
-  test('a log-in without a second factor ignores a code', async () => {
+  test('a sign-in without a second factor ignores a code', async () => {
     const person = await join(harness);
     expect((await logInWith(harness, person, '123456')).status).toBe(200);
   });
 
-  test('a log-in accepts codes up to one step before and after, but not two', async () => {
+  test('a sign-in accepts codes up to one step before and after, but not two', async () => {
     const person = await join(harness);
     const { secret } = await setUp(harness, person);
     for (const steps of [-2, 2]) {
@@ -256,7 +256,7 @@ describe('signing in', () => {
     }
   });
 
-  test('a log-in accepts the code in any digits and with a space', async () => {
+  test('a sign-in accepts the code in any digits and with a space', async () => {
     const person = await join(harness);
     const { secret } = await setUp(harness, person);
     const code = codeOf(harness, secret);
@@ -287,13 +287,13 @@ describe('signing in', () => {
     expect((await logInWith(harness, person, code)).body.errors).toEqual(USED);
   });
 
-  test('one of twenty concurrent log-ins with the same code succeeds', async () => {
+  test('one of twenty concurrent sign-ins with the same code succeeds', async () => {
     const person = await join(harness);
     const { secret } = await setUp(harness, person);
     const code = codeOf(harness, secret);
     const answers = await twenty(() => logInWith(harness, person, code));
     expect([countOf(answers, 200), countOf(answers, 422)]).toEqual([1, 19]);
-    // The first session and the session of this log-in.
+    // The first session and the session of this sign-in.
     expect(await harness.database.collection('tokens').countDocuments({ user_id: person.id })).toBe(2);
     // Neither a correct code nor a replayed one is a guess.
     expect(await attemptsLeft(person)).toBe(WRONG_CODES);
@@ -320,7 +320,7 @@ describe('a recovery code', () => {
     ]);
   });
 
-  test('one of twenty concurrent log-ins with the same recovery code succeeds', async () => {
+  test('one of twenty concurrent sign-ins with the same recovery code succeeds', async () => {
     const person = await join(harness);
     const { recoveryCodes } = await setUp(harness, person);
     const answers = await twenty(() => logInWith(harness, person, recoveryCodes[3]));
@@ -467,7 +467,7 @@ describe('removing', () => {
     expect((await logInWith(harness, person, next.recoveryCodes[0])).status).toBe(200);
   });
 
-  test('a removal and log-ins that race for one code use it once', async () => {
+  test('a removal and sign-ins that race for one code use it once', async () => {
     for (let round = 0; round < 8; round += 1) {
       const person = await join(harness);
       const { recoveryCodes } = await setUp(harness, person);
@@ -520,7 +520,7 @@ describe('removing by an operator', () => {
     await events.close();
   });
 
-  test('an operator’s removal changes nothing without a factor, and returns 404 for unknown accounts', async () => {
+  test('a removal by an operator changes nothing without a factor, and returns 404 for unknown accounts', async () => {
     const [person, operator] = [await join(harness), await joinAs(harness, 'operator')];
     const { secret } = (await begin(harness, person)).body;
     expect((await removeByOperator(operator, person)).status).toBe(204);
@@ -560,7 +560,7 @@ describe('removing by an operator', () => {
   });
 });
 
-describe('a log-in whose second factor is changed after it was verified', () => {
+describe('a sign-in whose second factor is changed after it was verified', () => {
   const signIn = async ({ user }: Person, totp: string | undefined, during: () => Promise<Answer>) => {
     meanwhile = during;
     const client = { address: '192.0.2.1', userAgent: undefined };
@@ -571,7 +571,7 @@ describe('a log-in whose second factor is changed after it was verified', () => 
   const tokensOf = ({ id }: Person): Promise<number> =>
     harness.database.collection('tokens').countDocuments({ user_id: id });
 
-  test('a log-in needs a code if a second factor was armed meanwhile', async () => {
+  test('a sign-in needs a code if a second factor was armed meanwhile', async () => {
     const person = await join(harness);
     const { secret } = (await begin(harness, person)).body;
     const signedIn = signIn(person, undefined, () => arm(harness, person, codeOf(harness, secret)));
@@ -579,7 +579,7 @@ describe('a log-in whose second factor is changed after it was verified', () => 
     expect(await tokensOf(person)).toBe(1);
   });
 
-  test('a log-in needs no code if the second factor was removed meanwhile', async () => {
+  test('a sign-in needs no code if the second factor was removed meanwhile', async () => {
     const person = await join(harness);
     const { secret, recoveryCodes } = await setUp(harness, person);
     const code = codeOf(harness, secret);
@@ -607,7 +607,7 @@ describe('a log-in whose second factor is changed after it was verified', () => 
     }
   });
 
-  test('a log-in whose code was used meanwhile is refused and issues no token', async () => {
+  test('a sign-in whose code was used meanwhile is refused and issues no token', async () => {
     const person = await join(harness);
     const { secret, recoveryCodes } = await setUp(harness, person);
     const code = codeOf(harness, secret);
@@ -615,7 +615,7 @@ describe('a log-in whose second factor is changed after it was verified', () => 
     await expect(late).rejects.toMatchObject({ fields: { totp: [{ key: 'auth.totp_used' }] } });
     const again = signIn(person, recoveryCodes[1], () => logInWith(harness, person, recoveryCodes[1]));
     await expect(again).rejects.toMatchObject({ fields: { totp: [{ key: 'auth.totp_rejected' }] } });
-    // The first session, and the two log-ins that came first.
+    // The first session, and the two sign-ins that came first.
     expect(await tokensOf(person)).toBe(3);
   });
 });
@@ -650,7 +650,7 @@ test('an erasure removes the second factor', async () => {
   expect(await factors.countDocuments({ _id: person.id as never })).toBe(0);
 });
 
-describe('the log-in page of OAuth', () => {
+describe('the sign-in page of OAuth', () => {
   const openLogin = async () => {
     const oauth = oauthOf(harness);
     const params = { client_id: await oauth.newClient(), code_challenge: createPkce().challenge };
@@ -659,7 +659,7 @@ describe('the log-in page of OAuth', () => {
   };
   const FIELD = 'autocomplete="one-time-code"';
 
-  test('the log-in page asks for a code only after a correct password, and accepts it once', async () => {
+  test('the sign-in page asks for a code only after a correct password, and accepts it once', async () => {
     const person = await join(harness);
     const { secret } = await setUp(harness, person);
     const { browser, page } = await openLogin();
@@ -682,7 +682,7 @@ describe('the log-in page of OAuth', () => {
     expect((await logInWith(harness, person, code)).body.errors).toEqual(USED);
   });
 
-  test('a log-in without a code is granted nothing once a second factor is set up', async () => {
+  test('a sign-in without a code is granted nothing once a second factor is set up', async () => {
     const person = await createOauthUser(harness);
     const oauth = oauthOf(harness);
     const client_id = await oauth.newClient();

@@ -107,7 +107,7 @@ describe('security alerts', () => {
     ],
     ['a reset password', 'password_reset', reset, 'Password reset', 'رمز عبور بازنشانی شد'],
     [
-      'a changed e-mail',
+      'a changed email',
       'email_changed',
       (person) => put(person, { email: `new.${person.user.email}` }),
       'Email address changed',
@@ -121,7 +121,7 @@ describe('security alerts', () => {
       'شمارهٔ موبایل تغییر کرد',
     ],
     [
-      'a changed user name',
+      'a changed username',
       'username_changed',
       (person) => send(person, 'PUT', '/auth/me', { username: `own.${person.user.username}` }),
       'Username changed',
@@ -169,7 +169,7 @@ describe('security alerts', () => {
     expect(persian?.body).toContain('همکاران ما');
   });
 
-  test('an alert notifies of a user name that an operator changed, but not of an unchanged one', async () => {
+  test('an alert notifies of a username that an operator changed, but not of an unchanged one', async () => {
     const person = await join(harness);
     expect((await put(person, { username: person.user.username })).status).toBe(200);
     expect((await putByOperator(person, { username: person.user.username })).status).toBe(200);

@@ -108,7 +108,7 @@ describe('the list of sessions', () => {
 });
 
 describe('ending a session', () => {
-  test('ending another or this session takes effect at once, and a repetition returns 404', async () => {
+  test('ending another or this session takes effect at once, and a repeat returns 404', async () => {
     const person = await join(harness);
     const other = await logInFrom(person);
     const [newest, own] = await sessionsOf(person);

@@ -28,7 +28,7 @@ const from = (address: string, login: unknown, password: unknown = PASSWORD) =>
   });
 
 describe('signing in', () => {
-  test('a user signs in by user name, e-mail or phone in any usual spelling', async () => {
+  test('a user signs in by username, email or phone in any usual spelling', async () => {
     const person = await join(harness);
     const { username, email, phone } = person.user;
     const logins = [
@@ -76,7 +76,7 @@ describe('signing in', () => {
     });
   });
 
-  test('a phone number finds its owner, even if 1.0.0 allowed it as another user’s user name', async () => {
+  test('a phone number finds its owner, even if 1.0.0 allowed it as another user’s username', async () => {
     const [owner, other] = [await join(harness), await join(harness)];
     const _id = `username:${owner.user.phone.replace('+98', '0')}`;
     await harness.database.collection('login_keys').insertOne({ _id, user_id: other.id } as never);
@@ -104,7 +104,7 @@ describe('wrong credentials', () => {
     ['login', { login: 'x'.repeat(256) }],
     ['password', { password: ['x'] }],
     ['password', { password: undefined }],
-  ])('an invalid %s returns 422 under its name', async (field, invalid) => {
+  ])('an invalid %s is rejected with 422 under its name', async (field, invalid) => {
     const { status, body } = await harness.send('POST', '/auth/login', {
       body: { login: 'someone', password: PASSWORD, ...invalid },
     });
@@ -178,7 +178,7 @@ describe('signing out', () => {
   });
 });
 
-describe('changes of an account during a log-in', () => {
+describe('changes of an account during a sign-in', () => {
   const stores = () => ({
     users: createUsers(harness.database, revocations),
     tokens: createTokens(harness.database, revocations),
@@ -208,7 +208,7 @@ describe('changes of an account during a log-in', () => {
     return inOneTransaction((session) => stores().tokens.insertSession(session, row, key, 'network'));
   };
 
-  /** Whether a log-in stores its session if `meanwhile` happens after the account was found. */
+  /** Whether a sign-in stores its session if `meanwhile` happens after the account was found. */
   const isStoredAfter = async (
     meanwhile: (id: number, username: string) => Promise<unknown>,
   ): Promise<boolean> => {
@@ -222,7 +222,7 @@ describe('changes of an account during a log-in', () => {
     return isStored;
   };
 
-  test('a log-in stores a session if the account has not changed', async () => {
+  test('a sign-in stores a session if the account has not changed', async () => {
     expect(await isStoredAfter(async () => undefined)).toBe(true);
   });
 
@@ -251,7 +251,7 @@ describe('changes of an account during a log-in', () => {
     expect(await isStoredAfter(erase)).toBe(false);
   });
 
-  test('no session is stored if the user name was released, even if it was claimed again', async () => {
+  test('no session is stored if the username was released, even if it was claimed again', async () => {
     const { users } = stores();
     const rename = (id: number, username: string) =>
       inOneTransaction((session) => users.update(session, id, { username }));

@@ -33,7 +33,7 @@ afterAll(async () => {
 const countOf = (collection: string, { id }: Pick<Person, 'id'>): Promise<number> =>
   harness.database.collection(collection).countDocuments({ user_id: id });
 
-/** Copies the person's session, as that many log-ins would. */
+/** Copies the person's session, as that many sign-ins would. */
 const addSessions = ({ id }: Person): Promise<void> =>
   fillLike(
     harness.database,

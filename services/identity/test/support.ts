@@ -54,7 +54,7 @@ export interface Harness {
   clock: ManualClock;
   send: Send;
   identity: GrpcClient<IdentityDefinition>;
-  /** Calls identity as media does before it answers an upload or a deletion. */
+  /** Calls identity as media does before it responds to an upload or a deletion. */
   saveMedia(copy: ReturnType<typeof mediaCopy>): Promise<void>;
   standIns: StandIns;
   /** The service's own database. */

@@ -92,7 +92,7 @@ describe('a viewer', () => {
 });
 
 describe('search', () => {
-  test('a search finds part of a user name, first or last name in any case and letter variant', async () => {
+  test('a search finds part of a username, first or last name in any case and letter variant', async () => {
     const person = await join(harness, {
       username: 'Zar.Qand-77',
       first_name: 'علي',
@@ -117,7 +117,7 @@ describe('search', () => {
     expect(await idsOf(viewer, { search: 'bcab' })).toHaveLength(1);
   });
 
-  test('a search covers e-mail and phone, in every spelling, only with users.view_all', async () => {
+  test('a search covers email and phone, in every spelling, only with users.view_all', async () => {
     const person = await join(harness, { email: 'Needle.Hay@stack.example', phone: '09129876543' });
     for (const search of ['needle.hay@', 'STACK.EXAMPLE', '+989129876543', '09129876543', '9876543']) {
       expect([search, await idsOf(operator, { search })]).toEqual([search, [person.id]]);
@@ -156,7 +156,7 @@ describe('search', () => {
     expect(await idsOf(viewer, { search: '09129870002' })).toEqual([person.id]);
   });
 
-  test('a search finds a changed user name, but not the old one', async () => {
+  test('a search finds a changed username, but not the old one', async () => {
     const person = await join(harness, { username: 'before.change.x' });
     await harness.send('PUT', '/auth/me', { as: person.caller, body: { username: 'after.change.x' } });
     expect(await idsOf(viewer, { search: 'before.change' })).toEqual([]);
@@ -191,7 +191,7 @@ describe('a list of users', () => {
     expect(await idsOf(viewer, { search: name })).toEqual([...ids].reverse());
   });
 
-  test('filtering users by role requires users.view_all, and an unknown role returns 422', async () => {
+  test('filtering users by role requires users.view_all, and an unknown role is rejected with 422', async () => {
     expect(await idsOf(operator, { role: 'operator' })).toEqual([operator.id]);
     expect(await idsOf(operator, { role: 2 })).toEqual([operator.id]);
     for (const role of ['operator', 'emperor', 'x'.repeat(101)])
@@ -211,7 +211,7 @@ describe('a list of users', () => {
     ['page', 'x'],
     ['per_page', '-1'],
     ['cursor', 'x'],
-  ])('a list with %s=%s returns 422 under its name', async (field, value) => {
+  ])('a list with %s=%s is rejected with 422 under its name', async (field, value) => {
     const { status, body } = await list(viewer, { [field]: value });
     expect([status, Object.keys(body.errors)]).toEqual([422, [field]]);
   });
@@ -302,7 +302,7 @@ describe('GET /users/{id}', () => {
 });
 
 describe('an erased account', () => {
-  test('an erased account is in no list, and its user name, e-mail and phone are available again', async () => {
+  test('an erased account is in no list, and its username, email and phone are available again', async () => {
     const person = await join(harness);
     const { username, email, phone } = person.user;
     await erase(person.id);
@@ -344,7 +344,7 @@ describe('an erased account', () => {
 });
 
 describe('a user', () => {
-  test('a user is shown without a subscription when store-billing does not answer', async () => {
+  test('a user is shown without a subscription when store-billing does not respond', async () => {
     const isolated = await startHarness({ STORE_BILLING_GRPC_ADDRESS: '127.0.0.1:1' });
     try {
       const person = await join(isolated);

@@ -19,7 +19,10 @@ const schema = z.object({
   MEDIA_STORAGE: z.enum(['local', 's3']).default('local'),
   /** Directory of the spool. With `local`, it contains the files too. */
   MEDIA_DIRECTORY: text.default('.data/media'),
-  /** Number of processes that may answer. With `local`, each would have files on a separate disk, so only one is allowed. */
+  /**
+   * Number of processes that may serve requests. With `local`, each would have files on a separate disk, so
+   * only one is allowed.
+   */
   MEDIA_REPLICAS: z.coerce.number().int().min(1).default(1),
   /** Required for `s3`. */
   MEDIA_S3_BUCKET: text.optional(),

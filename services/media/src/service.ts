@@ -40,7 +40,7 @@ export const startMedia = async (
   const baseUrl = config.PUBLIC_BASE_URL;
   return runtime.serve({
     prepareHttp: async (app) => {
-      // The service refuses a file that is too large with 422 under `file`. The parser would answer with 413.
+      // The service refuses a file that is too large with 422 under `file`. The parser would return 413.
       await app.register(multipart, { throwFileSizeLimit: false });
       app.addHook('preParsing', async (request) => {
         const { routeOptions, headers } = request;

@@ -255,7 +255,7 @@ describe('ranges', () => {
     ['bytes=-5', 995, 999],
     ['bytes=500-5000', 500, 999],
     ['bytes=10-19,5000-', 10, 19],
-  ])('the range %s is 206 with those bytes', async (range, start, end) => {
+  ])('the range %s returns 206 with those bytes', async (range, start, end) => {
     const part = await harness.download(GUEST, id, { range });
     expect([part.status, part.headers.get('content-range'), part.headers.get('content-length')]).toEqual([
       206,
@@ -265,7 +265,7 @@ describe('ranges', () => {
     expect(await bytesOf(part)).toEqual(content.subarray(start, end + 1));
   });
 
-  test('several ranges are 206 multipart/byteranges, each with a Content-Range', async () => {
+  test('several ranges return 206 multipart/byteranges, each with a Content-Range', async () => {
     const answer = await harness.download(GUEST, id, { range: 'bytes=200-299, 0-9, -10' });
     const [, boundary] =
       /^multipart\/byteranges; boundary=(\w+)$/.exec(answer.headers.get('content-type') ?? '') ?? [];
@@ -283,7 +283,7 @@ describe('ranges', () => {
   });
 
   test.each(['bytes=1000-', 'bytes=-0', 'bytes=9-0', 'bytes=abc', 'bytes=0-9,x', 'bytes=0-,0-'])(
-    'the range %s returns 416 with the size',
+    'the range %s is rejected with 416 and the size',
     async (range) => {
       const answer = await harness.download(GUEST, id, { range });
       expect([answer.status, answer.headers.get('content-range')]).toEqual([416, 'bytes */1000']);

@@ -47,7 +47,7 @@ describe('one range', () => {
     ['bytes=2-3, ,', 2, 3],
     ['bytes=-0,2-3', 2, 3],
     ['bytes= 2-3 ', 2, 3],
-  ])('the range %s is 206', async (range, start, end) => {
+  ])('the range %s returns 206', async (range, start, end) => {
     const answer = await get(`range: ${range}`);
     expect([answer.status, answer.headers['content-range']]).toEqual([206, `bytes ${start}-${end}/1000`]);
     expect(answer.body).toEqual(content.subarray(start, end + 1));
@@ -73,7 +73,7 @@ describe('one range', () => {
     'bytes=0-1;2-3',
     `bytes=${Array(1_000).fill('0-0').join(',')}`,
     'bytes=0-600,300-999',
-  ])('the range %s returns 416 with the size and without bytes', async (range) => {
+  ])('the range %s is rejected with 416 and the size, without bytes', async (range) => {
     const answer = await get(`range: ${range}`);
     expect([answer.status, answer.headers['content-range'], answer.body.length]).toEqual([
       416,
@@ -90,7 +90,7 @@ describe('one range', () => {
     },
   );
 
-  test('two Range headers return 416', async () => {
+  test('two Range headers are rejected with 416', async () => {
     expect((await get('range: bytes=0-1', 'range: bytes=3-4')).status).toBe(416);
   });
 });
@@ -195,7 +195,7 @@ describe('an invalid id', () => {
     '[1]',
     '$ne',
     'constructor',
-  ])('the id %s returns 404 for every method, with or without a name', async (wrong) => {
+  ])('the id %s is rejected with 404 for every method, with or without a name', async (wrong) => {
     for (const method of ['GET', 'HEAD', 'DELETE']) {
       for (const path of [
         `/api/v1/media/${wrong}`,

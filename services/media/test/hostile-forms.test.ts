@@ -67,7 +67,7 @@ test('a complete form is stored only once its request is complete', async () => 
     [1, 2].map(() => openRaw(harness.url, { as: OWNER, headers, body: [form] })),
   );
   await eventually(async () => (await harness.filesOnDisk()).length === filesBefore.length + 2);
-  // Uploads that start later are answered.
+  // Uploads that start later succeed.
   for (let times = 0; times < 3; times += 1) {
     expect((await harness.upload(OWNER, GYM)).status).toBe(201);
   }
@@ -380,7 +380,7 @@ describe('refused forms', () => {
     },
   );
 
-  test('two lengths, or a length with chunked encoding, return 400', async () => {
+  test('two lengths, or a length with chunked encoding, are rejected with 400', async () => {
     for (const headers of [
       [FORM, 'content-length: 10', 'content-length: 11'],
       [FORM, 'content-length: 10', 'transfer-encoding: chunked'],

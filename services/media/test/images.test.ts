@@ -254,7 +254,7 @@ describe('refused images', () => {
       TOO_MANY_FRAMES,
     ],
   ])(
-    'a refused image returns 422 under file, and nothing stays on the disk: %s',
+    'a refused image is rejected with 422 under file, and nothing stays on the disk: %s',
     async (_name, make, text) => {
       const content = await make();
       const before = await harness.filesOnDisk();
@@ -368,7 +368,7 @@ describe('a smaller image', () => {
   });
 
   test.each(['1', '0320', '320.0', '641', '99999', 'abc', '-320', '320&width=640'])(
-    'the width %s returns 422 under width',
+    'the width %s is rejected with 422 under width',
     async (width) => {
       for (const content of [PNG, pdf(100)]) {
         const { id } = await uploaded(content);

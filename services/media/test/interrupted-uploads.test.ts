@@ -73,7 +73,7 @@ test.each<[string, Buffer]>([
   expect(ended).toBe(false);
 });
 
-test('a failing disk returns 503 for a client that is still sending, and the connection stays usable', async () => {
+test('a client that is still sending gets 503 if the disk fails, and its connection stays usable', async () => {
   const [spool, away] = [join(config.MEDIA_DIRECTORY, 'arriving'), join(config.MEDIA_DIRECTORY, 'away')];
   await rename(spool, away);
   const body = Buffer.concat([part('file', pdf(8 * MEBIBYTE)), Buffer.from('--x--\r\n')]);

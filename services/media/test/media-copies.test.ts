@@ -17,7 +17,7 @@ const newest = () => harness.stubs.savedCopies.toSorted((a, b) => a.version - b.
 const namesOf = (copy: ReturnType<typeof newest>) => copy?.files.map(({ filename }) => filename);
 
 test.each([GYM, POST, SERVICE, userTarget(7)])(
-  'uploads and deletions are answered after the service has the files: $attachable_type',
+  'uploads and deletions return after the service has the files: $attachable_type',
   async (target) => {
     const first = await harness.upload(OWNER, target, undefined, 'a.png');
     expect(first.status).toBe(201);
@@ -57,7 +57,7 @@ test('private documents have no copy', async () => {
   expect(harness.stubs.savedCopies).toEqual([]);
 });
 
-test('an upload returns 503 outcome_unknown if the service does not answer, and the file is stored', async () => {
+test('an upload returns 503 outcome_unknown if the service does not respond, and the file is stored', async () => {
   const gym = harness.newGym();
   harness.stubs.before = (method) => {
     harness.stubs.up.gyms = method !== 'Save';

@@ -49,7 +49,7 @@ export const readAnswer = async (
   socket: Socket,
   { timeoutMs = 15_000, withoutBody = false } = {},
 ): Promise<RawAnswer> => {
-  const giveUp = setTimeout(() => socket.destroy(new Error('no complete answer in time')), timeoutMs);
+  const giveUp = setTimeout(() => socket.destroy(new Error('no complete response in time')), timeoutMs);
   let received: Buffer = Buffer.alloc(0);
   try {
     for await (const piece of socket.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {

@@ -1,4 +1,4 @@
-/** Slow readers of large files do not keep the service from answering other requests. */
+/** Slow readers of large files do not keep the service from serving other requests. */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';

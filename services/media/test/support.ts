@@ -54,7 +54,7 @@ export const INACTIVE_SERVICE = { attachable_type: MODEL.trainingService, attach
 export const userTarget = (id: number) => ({ attachable_type: MODEL.user, attachable_id: id });
 
 export interface StubServices {
-  /** A service that is not up answers `unavailable`. */
+  /** A service that is not up returns `unavailable`. */
   up: { identity: boolean; gyms: boolean; content: boolean };
   /** Keyed by id. Other gyms do not exist. */
   gyms: Map<number, { active: boolean; ownerId: number }>;
@@ -64,11 +64,11 @@ export interface StubServices {
   operators: Map<number, Permission[]>;
   /** Requests of AttachLicense. */
   attachedLicenses: unknown[];
-  /** Requests of MediaCopies.Save that were answered. */
+  /** Requests of MediaCopies.Save that got a response. */
   savedCopies: MediaCopy__Output[];
   /** The method of every call. */
   calls: string[];
-  /** Awaited before each answer. */
+  /** Awaited before each response. */
   before: (method: string) => Promise<void> | void;
 }
 
@@ -176,7 +176,7 @@ export const mediaConfig = (address: string, directory: string): MediaConfig => 
 
 export interface Uploaded {
   status: number;
-  // biome-ignore lint/suspicious/noExplicitAny: an answer under test has whatever shape it has
+  // biome-ignore lint/suspicious/noExplicitAny: a response under test has whatever shape it has
   body: any;
 }
 

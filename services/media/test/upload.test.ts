@@ -116,7 +116,7 @@ describe('file types and sizes', () => {
   });
 
   test.each(REFUSED)(
-    'a refused file returns 422 under file, and nothing stays on the disk: %s',
+    'a refused file is rejected with 422 under file, and nothing stays on the disk: %s',
     async (_name, content) => {
       const before = await harness.filesOnDisk();
       const answer = await harness.upload(OWNER, GYM, content, 'photo.png');
@@ -128,7 +128,7 @@ describe('file types and sizes', () => {
     },
   );
 
-  test('a file of exactly 25 MiB is accepted, and one byte more returns 422', async () => {
+  test('a file of exactly 25 MiB is accepted, and one byte more is rejected with 422', async () => {
     const largest = await harness.upload(OWNER, GYM, pdf(MAX_FILE_BYTES));
     expect([largest.status, largest.body.data.size]).toEqual([201, 25 * 1024 * 1024]);
     const before = await harness.filesOnDisk();
@@ -318,17 +318,20 @@ describe('wrong fields', () => {
     ['an inherited name as purpose', { ...GYM, purpose: 'constructor' }, PNG, ['purpose']],
     ['a purpose of another target', { ...GYM, purpose: 'trainer_license' }, PNG, ['purpose']],
     ['a license for a post', { ...POST, purpose: 'gym_license' }, PNG, ['purpose']],
-  ])('an upload returns 422 under the name of the field: %s', async (_name, fields, content, wrong) => {
-    const before = await harness.filesOnDisk();
-    const form = new FormData();
-    if (content !== undefined) form.set('file', new Blob([new Uint8Array(content)]), 'a.png');
-    for (const [field, value] of Object.entries(fields)) form.set(field, String(value));
-    const answer = await harness.post(OWNER, form);
-    expect([answer.status, fieldsOf(answer)]).toEqual([422, wrong]);
-    expect(await harness.filesOnDisk()).toEqual(before);
-  });
+  ])(
+    'an upload is rejected with 422 under the name of the field: %s',
+    async (_name, fields, content, wrong) => {
+      const before = await harness.filesOnDisk();
+      const form = new FormData();
+      if (content !== undefined) form.set('file', new Blob([new Uint8Array(content)]), 'a.png');
+      for (const [field, value] of Object.entries(fields)) form.set(field, String(value));
+      const answer = await harness.post(OWNER, form);
+      expect([answer.status, fieldsOf(answer)]).toEqual([422, wrong]);
+      expect(await harness.filesOnDisk()).toEqual(before);
+    },
+  );
 
-  test('an upload of two files returns 422, and neither is stored', async () => {
+  test('an upload of two files is rejected with 422, and neither is stored', async () => {
     const before = await harness.filesOnDisk();
     const form = new FormData();
     for (const [field, value] of Object.entries(GYM)) form.set(field, String(value));
@@ -341,7 +344,7 @@ describe('wrong fields', () => {
     expect(await harness.filesOnDisk()).toEqual(before);
   });
 
-  test('a text in the file field returns 422 under file', async () => {
+  test('text in the file field is rejected with 422 under file', async () => {
     const answer = await harness.upload(OWNER, { ...GYM, file: 'a.png' }, undefined);
     expect([answer.status, fieldsOf(answer)]).toEqual([422, ['file']]);
   });
@@ -372,12 +375,15 @@ describe('malformed forms', () => {
       'multipart/form-data; boundary=x',
       `${'--x\r\ncontent-disposition: form-data; name="a"\r\n\r\n1\r\n'.repeat(25)}--x--\r\n`,
     ],
-  ])('a malformed form returns 400 and leaves nothing on the disk: %s', async (_name, type, body) => {
-    const before = await harness.filesOnDisk();
-    const answer = await harness.post(OWNER, body, type);
-    expect([answer.status, answer.body]).toEqual([400, { message: expect.any(String) }]);
-    await eventually(async () => (await harness.filesOnDisk()).length === before.length);
-  });
+  ])(
+    'a malformed form is rejected with 400 and leaves nothing on the disk: %s',
+    async (_name, type, body) => {
+      const before = await harness.filesOnDisk();
+      const answer = await harness.post(OWNER, body, type);
+      expect([answer.status, answer.body]).toEqual([400, { message: expect.any(String) }]);
+      await eventually(async () => (await harness.filesOnDisk()).length === before.length);
+    },
+  );
 
   test('a client that disconnects during the upload leaves nothing on the disk', async () => {
     const before = await harness.filesOnDisk();
@@ -412,7 +418,7 @@ describe('who may upload', () => {
   });
 
   test.each([undefined, 'application/json', 'multipart/form-data; boundary=x'])(
-    'a missing body with the type %s returns 422 with every required field',
+    'a missing body with the type %s is rejected with 422, which names every required field',
     async (type) => {
       const answer = await fetch(`${harness.url}/api/v1/media`, {
         method: 'POST',
@@ -457,7 +463,7 @@ describe('who may upload', () => {
       holder(9, 'users.update_any'),
       { ...userTarget(7), purpose: 'trainer_license' },
     ],
-  ])('an upload returns 403 for %s, and nothing stays on the disk', async (_name, as, fields) => {
+  ])('an upload is rejected with 403 for %s, and nothing stays on the disk', async (_name, as, fields) => {
     const before = await harness.filesOnDisk();
     expect((await harness.upload(as, fields)).status).toBe(403);
     expect(await harness.filesOnDisk()).toEqual(before);
@@ -477,7 +483,7 @@ describe('who may upload', () => {
     ['an operator to any profile', holder(9, 'users.update_any'), userTarget(7)],
     ['an operator to any post', holder(9, 'posts.update_any'), DRAFT],
     ['a user to their own profile, with any token', holder(7), userTarget(7)],
-  ])('an upload is 201 for %s', async (_name, as, fields) => {
+  ])('an upload returns 201 for %s', async (_name, as, fields) => {
     expect((await harness.upload(as, fields)).status).toBe(201);
   });
 

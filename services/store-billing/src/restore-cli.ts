@@ -13,10 +13,10 @@ import { createUseCases } from './use-cases.ts';
 
 const MEANINGS: Readonly<Record<RestoredPurchaseState, string>> = {
   granted: 'granted',
-  open: 'no answer of the store: verified again as every purchase',
+  open: 'no response from the store: verified again like every purchase',
   refund_due: 'paid and cannot be granted: in the refund queue',
   closed: 'the store does not confirm it any more, or it is granted to another user',
-  given_up: 'no answer of the store in time',
+  given_up: 'no response from the store in time',
   not_granted:
     'paid, and not granted before either: it is granted when its user presents it again; look at the store whether it was refunded since',
   no_account: 'nothing is granted, because the account is erased or younger than the backup',

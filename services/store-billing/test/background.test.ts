@@ -123,7 +123,7 @@ describe('a redemption without a verdict', () => {
     await attempts.deleteMany({ purchase_token: many });
   });
 
-  test('a made-up Google Play token is closed after one answer and not verified again', async () => {
+  test('a made-up Google Play token is closed after one response and not verified again', async () => {
     const google = await harness.replica({ STORE_CHANNEL: 'google_play' });
     const token = newToken();
     const answer = await redeem(google.send, newUser(), token, { channel: 'google_play' });
@@ -483,7 +483,7 @@ describe('POST /payments/store-purchases/refund-queue/:id/resolve', () => {
     expect((await redeem(harness.send, user, token)).status).toBe(200);
   });
 
-  test('a resolution as granted returns 409 while a subscription runs or the store does not confirm', async () => {
+  test('a resolution as granted gets 409 while a subscription is active or the store does not confirm', async () => {
     const { user, token, id } = await dueRefund();
     const running = await resolve(id, 'granted');
     expect([running.status, Object.keys(running.body)]).toEqual([409, ['message']]);
@@ -584,7 +584,7 @@ describe('POST /payments/store-purchases/refund-queue/:id/resolve', () => {
     [{ outcome: 'refunded' }, 'note'],
     [{ outcome: 'refunded', note: ' ' }, 'note'],
     [{ outcome: 'refunded', note: 'x'.repeat(2_001) }, 'note'],
-  ])('the resolution body %j returns 422 under %s', async (body, field) => {
+  ])('the resolution body %j is rejected with 422 under %s', async (body, field) => {
     const answer = await harness.send('POST', '/payments/store-purchases/refund-queue/1/resolve', {
       as: resolver(),
       body,
@@ -592,7 +592,7 @@ describe('POST /payments/store-purchases/refund-queue/:id/resolve', () => {
     expect([answer.status, Object.keys(answer.body.errors ?? {})]).toEqual([422, [field]]);
   });
 
-  test('a resolution requires payments.resolve_disputes, and an unknown row returns 404', async () => {
+  test('a resolution requires payments.resolve_disputes, and an unknown row is rejected with 404', async () => {
     const path = '/payments/store-purchases/refund-queue/999999/resolve';
     const body = { outcome: 'refunded', note: NOTE };
     expect((await harness.send('POST', path, { body })).status).toBe(401);
@@ -699,7 +699,7 @@ describe('the reconciliation of refunds', () => {
     expect(ended.aggregateversion).toBe(2);
   });
 
-  test('reconciliation is retried within an hour if the store does not answer, even on day thirty', async () => {
+  test('reconciliation is retried within an hour if the store does not respond, even on day thirty', async () => {
     const { token } = await presented();
     await harness.service.idle();
     for (let day = 1; day < 30; day += 1) {

@@ -9,7 +9,7 @@ import type { StoreChannel } from '../src/channels/channel.ts';
 import { CHANNEL_NAMES, type ChannelName, createChannel } from '../src/channels/index.ts';
 import { readConfig } from '../src/config.ts';
 import { REFUSED_CREDENTIALS } from './emulators.ts';
-import { type Behaviour, drip, flood, say, silence, storeThat } from './misbehaving-store.ts';
+import { type Behavior, drip, flood, say, silence, storeThat } from './misbehaving-store.ts';
 import {
   environment,
   isConsumed,
@@ -137,30 +137,30 @@ describe.each(CHANNEL_NAMES)('%s', (name) => {
   });
 });
 
-/** Short for answers that never end, and long for all others, so a busy machine does not time out. */
-const deadlineFor = (behave: Behaviour): number =>
+/** Short for responses that never end, and long for all others, so a busy machine does not time out. */
+const deadlineFor = (behave: Behavior): number =>
   behave === silence || behave === drip ? SHORT_STORE_TIMEOUT_MS : LONG_STORE_TIMEOUT_MS;
 
 describe.each(CHANNEL_NAMES)('%s, with a misbehaving store', (name) => {
   const product = { productId: PRODUCT, purchaseToken: 'token' };
 
-  test.each<[string, Behaviour, string]>([
+  test.each<[string, Behavior, string]>([
     ['500', say(500, '{"error":"oops"}'), 'unreachable'],
     ['502 with an HTML page', say(502, '<html>'), 'unreachable'],
     ['503 with a purchase', say(503, '{"purchaseState":0}'), 'unreachable'],
     ['429', say(429, '{}'), 'unreachable'],
-    ['no answer in time', silence, 'unreachable'],
-    ['half an answer in time', drip, 'unreachable'],
+    ['no response in time', silence, 'unreachable'],
+    ['half a response in time', drip, 'unreachable'],
     ['a connection that is closed', (_response, socket) => void socket.destroy(), 'unreachable'],
     [
-      'a connection that is closed within the answer',
+      'a connection that is closed within the response',
       (response, socket) => {
         response.writeHead(200, { 'content-length': '1000' });
         response.write('{"purchaseState":0}', () => socket.destroy());
       },
       'unreachable',
     ],
-    ['an answer that is not HTTP', (_response, socket) => void socket.end('hello\r\n\r\n'), 'unreachable'],
+    ['a response that is not HTTP', (_response, socket) => void socket.end('hello\r\n\r\n'), 'unreachable'],
     ['401', say(401, '{}'), 'credentials_refused'],
     ['403 with an HTML page', say(403, '<html>'), 'credentials_refused'],
     ['200 without a body', say(200, ''), 'unreadable'],
@@ -191,10 +191,10 @@ describe.each(CHANNEL_NAMES)('%s, with a misbehaving store', (name) => {
     }
   });
 
-  test.each<[string, Behaviour]>([
+  test.each<[string, Behavior]>([
     ['500', say(500, '{}')],
-    ['no answer in time', silence],
-    ['half an answer in time', drip],
+    ['no response in time', silence],
+    ['half a response in time', drip],
     ['401', say(401, '{}')],
     ['200 with an HTML page', say(200, '<html>Sign in</html>')],
     ['200 without end', flood],
@@ -225,7 +225,7 @@ describe.each(CHANNEL_NAMES)('%s, with a misbehaving store', (name) => {
     }
   });
 
-  test('an endless answer is cut off after a megabyte, long before the deadline', async () => {
+  test('an endless response is cut off after a megabyte, long before the deadline', async () => {
     let sent = 0;
     const store = await storeThat((response, socket) => {
       response.once('close', () => {
@@ -273,7 +273,7 @@ describe.each(CHANNEL_NAMES)('%s, with a misbehaving store', (name) => {
   });
 });
 
-/** The verdict on one answer of the store. */
+/** The verdict on one response of the store. */
 const verdictOn = async (name: ChannelName, status: number, body: unknown) => {
   const store = await storeThat(say(status, typeof body === 'string' ? body : JSON.stringify(body)));
   try {
@@ -296,7 +296,7 @@ describe('cafebazaar', () => {
     [400, 'invalid_value', 'Invalid token!', unknown],
     [400, 'not_found', 'The requested purchase is not found!', unknown],
   ])(
-    'the Cafe Bazaar answer %i %s (%s) has the right verdict',
+    'the Cafe Bazaar response %i %s (%s) has the right verdict',
     async (status, error, error_description, verdict) => {
       expect(await verdictOn('cafebazaar', status, { error, error_description })).toMatchObject(verdict);
     },
@@ -318,7 +318,7 @@ describe('myket', () => {
     [404, 'PurchaseNotFound', noSuchPurchase],
     [400, 'InvalidParameter', unknown],
     [409, 'Conflict', unknown],
-  ])('the Myket answer %i %s has the right verdict', async (status, messageCode, verdict) => {
+  ])('the Myket response %i %s has the right verdict', async (status, messageCode, verdict) => {
     const body = { code: status, messageCode, translatedMessage: 'x' };
     expect(await verdictOn('myket', status, body)).toMatchObject(verdict);
   });
@@ -350,7 +350,7 @@ describe('google_play', () => {
     [409, 'concurrentUpdate', later],
     [410, 'purchaseTokenNoLongerValid', noSuchPurchase],
     [412, 'conditionNotMet', unknown],
-  ])('the Google Play answer %i %s has the right verdict', async (status, reason, verdict) => {
+  ])('the Google Play response %i %s has the right verdict', async (status, reason, verdict) => {
     expect(await verdictOn('google_play', status, failure(status, reason))).toMatchObject(verdict);
   });
 
@@ -398,7 +398,7 @@ describe('google_play', () => {
     expect(await channel.verify(await bought('purchased'))).toMatchObject({ kind: 'credentials_refused' });
   });
 
-  test.each<[string, Behaviour]>([
+  test.each<[string, Behavior]>([
     ['breaks off', say(500, '{}')],
     ['has no end', say(200, '{"tokenPagination":{"nextPageToken":"next"}}')],
   ])('a list of refunds that %s proves only the refunds that it names', async (_name, rest) => {
@@ -422,7 +422,7 @@ describe('google_play', () => {
     }
   });
 
-  test('an answer about another product is not a purchase', async () => {
+  test('a response about another product is not a purchase', async () => {
     const store = await storeThat(say(200, '{"purchaseState":0,"productId":"boost_basic"}'));
     try {
       const verdict = await open('google_play', {}, store.url).verify({

@@ -33,7 +33,7 @@ beforeAll(async () => {
 });
 afterAll(() => harness.close());
 
-/** Only states in which the store answers, so every 500 is a bug of this service. */
+/** Only states in which the store responds, so every 500 is a bug of this service. */
 type StoreState = 'purchased' | 'canceled' | 'pending' | 'garbage';
 
 interface Presentation {

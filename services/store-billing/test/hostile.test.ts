@@ -71,7 +71,7 @@ describe.each(ROUTES)('%s', (path) => {
     expectError(await send(path, newUser(), body), status);
   });
 
-  test('another media type returns 415', async () => {
+  test('a body of another media type is rejected with 415', async () => {
     for (const type of ['text/plain', 'application/xml', 'application/x-www-form-urlencoded', 'nonsense'])
       expectError(await send(path, newUser(), '{}', { 'content-type': type }), 415);
   });
@@ -99,7 +99,7 @@ describe('a redemption', () => {
   ];
 
   test.each(['channel', 'product_id', 'purchase_token'])(
-    'a redemption with an invalid %s returns 422 and names the field',
+    'a redemption with an invalid %s is rejected with 422 and names the field',
     async (name) => {
       const user = [newUser(), newUser()] as const;
       for (const [index, value] of invalidValues.entries()) {
@@ -110,7 +110,7 @@ describe('a redemption', () => {
     },
   );
 
-  test('a boost redemption with an invalid target returns 422 and names the field', async () => {
+  test('a boost redemption with an invalid target is rejected with 422 and names the field', async () => {
     const users = [newUser(), newUser(), newUser()] as const;
     const boost = { product_id: '"boost_basic"', boostable_type: '"gym"', boostable_id: '1' };
     const cases = [
@@ -134,7 +134,7 @@ describe('a redemption', () => {
     ['other case', '"PREMIUM_PLUS"'],
     ['space', '" premium_plus"'],
     ['longest of four-byte characters', JSON.stringify('😀'.repeat(95))],
-  ])('a redemption with the product id %s returns 404', async (_name, value) => {
+  ])('a redemption with the product id %s is rejected with 404', async (_name, value) => {
     const answer = await send(REDEEM, newUser(), body({ product_id: value }));
     expect([answer.status, answer.body.code]).toEqual([404, 'store_purchase.not_found']);
   });
@@ -167,20 +167,20 @@ describe('a purchase from the wallet', () => {
     '{"boostable_type":"gym","boostable_id":"1","level":"basic"}',
     '{"boostable_type":"gym","boostable_id":1.5,"level":"basic"}',
     '{"boostable_type":"gym","boostable_id":9007199254740993,"level":"basic"}',
-  ])('the boost body %s returns 422 and names the id', async (body) => {
+  ])('the boost body %s is rejected with 422 and names the id', async (body) => {
     const answer = await send('/payments/boost', newUser(), body);
     expectError(answer, 422);
     expect(Object.keys(answer.body.errors as object)).toEqual(['boostable_id']);
   });
 
-  test.each([0, -1, Number.MAX_SAFE_INTEGER])('a boost of the target %d returns 404', async (id) => {
+  test.each([0, -1, Number.MAX_SAFE_INTEGER])('a boost of the target %d is rejected with 404', async (id) => {
     const body = JSON.stringify({ boostable_type: 'gym', boostable_id: id, level: 'basic' });
     const answer = await send('/payments/boost', newUser(), body);
     expect([answer.status, answer.body.code]).toEqual([404, 'payments.target_not_found']);
   });
 
   test.each(['', ' ', 'a b', 'é', 'x'.repeat(256)])(
-    'the idempotency key %j returns 422 and charges nothing',
+    'the idempotency key %j is rejected with 422 and charges nothing',
     async (key) => {
       const user = newUser();
       harness.wallet.balances.set(user.userId, PREMIUM);

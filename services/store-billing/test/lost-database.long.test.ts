@@ -53,7 +53,7 @@ const recovered = async (): Promise<boolean> => {
 };
 
 describe.each(['before', 'after'] as const)('the database is lost %s a command of a redemption', (side) => {
-  test('a redemption returns 503 before the store is asked, grant_failed after its yes, or is granted', async () => {
+  test('a redemption returns 503 before the store call, grant_failed after its confirmation, or is granted', async () => {
     const cases = await Promise.all(Array.from({ length: COMMANDS }, paidPurchase));
     const losses = await instances.loseAtEach(side, cases, (send, { user, token }) =>
       redeem(send, user, token),

@@ -2,19 +2,19 @@
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 
-export type Behaviour = (response: ServerResponse, socket: Socket) => void;
+export type Behavior = (response: ServerResponse, socket: Socket) => void;
 
 export const say =
-  (status: number, body: string, headers: Record<string, string> = {}): Behaviour =>
+  (status: number, body: string, headers: Record<string, string> = {}): Behavior =>
   (response) => {
     response.writeHead(status, { 'content-type': 'application/json', ...headers });
     response.end(body);
   };
 
-export const silence: Behaviour = () => undefined;
+export const silence: Behavior = () => undefined;
 
 /** The beginning of a purchase, then a byte every 20 ms without end. */
-export const drip: Behaviour = (response) => {
+export const drip: Behavior = (response) => {
   response.writeHead(200, { 'content-type': 'application/json' });
   response.write('{"purchaseState":0,');
   const timer = setInterval(() => response.write(' '), 20);
@@ -22,7 +22,7 @@ export const drip: Behaviour = (response) => {
 };
 
 /** A purchase, then spaces until the client closes the connection. */
-export const flood: Behaviour = (response) => {
+export const flood: Behavior = (response) => {
   const chunk = ' '.repeat(64 * 1024);
   response.writeHead(200, { 'content-type': 'application/json' });
   response.write('{"purchaseState":0,"consumptionState":1}');
@@ -33,8 +33,8 @@ export const flood: Behaviour = (response) => {
   pour();
 };
 
-/** A server with this behaviour, except that Google's token endpoint always returns a token. */
-export const storeThat = async (behave: Behaviour): Promise<{ url: string; close(): Promise<void> }> => {
+/** A server with this behavior, except that Google's token endpoint always returns a token. */
+export const storeThat = async (behave: Behavior): Promise<{ url: string; close(): Promise<void> }> => {
   const server: Server = createServer((request, response) => {
     request.resume();
     if (request.url === '/google-play/token')

@@ -262,7 +262,7 @@ describe('400', () => {
     expect([answer.status, answer.body.code]).toEqual([400, 'store_purchase.verification_failed']);
   });
 
-  test('an unreadable answer is not confirmed, and the attempt stays open', async () => {
+  test('an unreadable response is not confirmed, and the attempt stays open', async () => {
     const token = newToken();
     await putPurchase(harness, token, 'garbage');
     const answer = await redeem(harness.send, newUser(), token);
@@ -318,7 +318,7 @@ describe('401, 403, 404', () => {
     },
   );
 
-  test('another user’s target returns 403 with payments.boost_own, before the store is asked', async () => {
+  test('a boost of another user’s target with payments.boost_own gets 403, before the store is called', async () => {
     const token = newToken();
     await putPurchase(harness, token, 'purchased', 'boost_basic');
     const answer = await redeem(harness.send, newUser(), token, boostFields(ownGym(newId())));
@@ -326,7 +326,7 @@ describe('401, 403, 404', () => {
     expect(await storeCalls(harness, token)).toBe(0);
   });
 
-  test('a boost of a gym without an owner returns 403', async () => {
+  test('a boost of a gym without an owner is rejected with 403', async () => {
     const id = newId();
     harness.targets.gyms.set(id, { is_active: true });
     expect((await redeem(harness.send, newUser(), newToken(), boostFields(id))).status).toBe(403);
@@ -340,7 +340,7 @@ describe('401, 403, 404', () => {
     ]);
   });
 
-  test('an inactive gym returns 404 for everyone but its owner', async () => {
+  test('a boost of an inactive gym returns 404 for everyone but its owner', async () => {
     const user = newUser();
     const others = await redeem(harness.send, user, newToken(), boostFields(ownGym(newId(), false)));
     expect(others.status).toBe(404);
@@ -408,7 +408,7 @@ describe('422', () => {
       { channel: undefined, product_id: undefined, purchase_token: undefined },
       ['channel', 'product_id', 'purchase_token'],
     ],
-  ])('a body with %s returns 422 and names the fields', async (_name, fields, named) => {
+  ])('a body with %s is rejected with 422 and names the fields', async (_name, fields, named) => {
     const answer = await redeem(harness.send, newUser(), newToken(), fields);
     expect(answer.status).toBe(422);
     expect(Object.keys(answer.body.errors).sort()).toEqual([...named].sort());
@@ -420,7 +420,7 @@ describe('422', () => {
     ['[]'],
     ['5'],
     ['{"channel":{"$ne":null},"product_id":{"$gt":""},"purchase_token":{"$gt":""}}'],
-  ])('the body %s returns 422, not 500', async (body) => {
+  ])('the body %s is rejected with 422, not 500', async (body) => {
     const answer = await harness.send('POST', '/payments/store-purchases', {
       as: newUser(),
       body: JSON.parse(body),
@@ -435,7 +435,7 @@ describe('422', () => {
 });
 
 describe('429', () => {
-  test('a user’s eleventh request within a minute returns 429, counted over all tokens', async () => {
+  test('a user’s eleventh request within a minute is rejected with 429, counted over all tokens', async () => {
     const user = caller(newId(), []);
     for (let request = 0; request < 10; request += 1)
       expect((await redeem(harness.send, user, newToken())).status).toBe(403);
@@ -466,7 +466,7 @@ describe('500 and 503', () => {
     },
   );
 
-  test('the same token is granted when the store answers again', async () => {
+  test('the same token is granted when the store responds again', async () => {
     const user = newUser();
     const token = newToken();
     await putPurchase(harness, token, 'unreachable');
@@ -475,7 +475,7 @@ describe('500 and 503', () => {
     expect((await redeem(harness.send, user, token)).status).toBe(201);
   });
 
-  test('a confirmed purchase that cannot be stored returns 500, and the background grants it', async () => {
+  test('a redemption that cannot be stored returns 500, and the background job grants it', async () => {
     const [user, token] = [newUser(), newToken()];
     await putPurchase(harness, token);
     // The id of the next grant is taken.
@@ -500,7 +500,7 @@ describe('500 and 503', () => {
     expect((await redeem(harness.send, user, token)).status).toBe(200);
   });
 
-  test('a target whose service does not answer returns 503, before the store is asked', async () => {
+  test('a redemption returns 503 before the store call if the target’s service does not respond', async () => {
     const user = newUser();
     const token = newToken();
     harness.targets.down = true;

@@ -1,10 +1,10 @@
-/** What each store answer means for the client and the journal, for every channel. */
+/** What each store response means for the client and the journal, for every channel. */
 import type { Send } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { productEnvironment } from '../../../sandbox/src/providers/index.ts';
 import { CHANNEL_NAMES, type ChannelName } from '../src/channels/index.ts';
 import { REFUSED_CREDENTIALS } from './emulators.ts';
-import { type Behaviour, say, storeThat } from './misbehaving-store.ts';
+import { type Behavior, say, storeThat } from './misbehaving-store.ts';
 import {
   count,
   type Harness,
@@ -112,9 +112,9 @@ describe.each(CHANNEL_NAMES)('%s', (channel: ChannelName) => {
     },
   );
 
-  describe('the answer of a misbehaving store', () => {
+  describe('the response of a misbehaving store', () => {
     let store: Awaited<ReturnType<typeof storeThat>>;
-    let behave: Behaviour;
+    let behave: Behavior;
     let client: Send;
     const at = (url: string) => ({ STORE_CHANNEL: channel, ...productEnvironment(url) });
     beforeAll(async () => {
@@ -126,7 +126,7 @@ describe.each(CHANNEL_NAMES)('%s', (channel: ChannelName) => {
     const failed = [500, 'payments.provider_error'] as const;
     const unconfirmed = [400, 'store_purchase.verification_failed'] as const;
 
-    test.each<[string, Behaviour, readonly [number, string]]>([
+    test.each<[string, Behavior, readonly [number, string]]>([
       ['500', say(500, '{}'), failed],
       ['503 with a purchase', say(503, '{"purchaseState":0}'), failed],
       ['429', say(429, '{}'), failed],
@@ -138,8 +138,8 @@ describe.each(CHANNEL_NAMES)('%s', (channel: ChannelName) => {
       ['200 with other JSON', say(200, '{"purchaseState":"0"}'), unconfirmed],
       ['200 with half a purchase', say(200, '{"purchaseState":0'), unconfirmed],
       ['404 of a proxy', say(404, '<html>'), unconfirmed],
-    ])('the attempt stays open after the store answer: %s', async (_name, behaviour, [status, code]) => {
-      behave = behaviour;
+    ])('the attempt stays open after the store response: %s', async (_name, behavior, [status, code]) => {
+      behave = behavior;
       const [token, user] = [newToken(), newUser()];
       const answer = await present(token, {}, user, client);
       expect([answer.status, answer.body]).toEqual([status, { error: expect.any(String), code }]);

@@ -47,7 +47,7 @@ class FakeWallet {
   calls = 0;
   /** Runs before a booking; throws to refuse it or to be unreachable. */
   before: (bookings: Booking__Output[]) => Promise<void> = async () => undefined;
-  /** Runs after a booking; throws to lose its answer. */
+  /** Runs after a booking; throws to lose its response. */
   after: () => Promise<void> = async () => undefined;
 
   bookings(userId: number, type: string): Booking__Output[] {
@@ -254,7 +254,7 @@ export const putPurchase = async (
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ product_id: productId, state, ...more }),
   });
-  if (!response.ok) throw new Error(`the sandbox answered ${response.status}`);
+  if (!response.ok) throw new Error(`the sandbox returned ${response.status}`);
 };
 
 /** The number of requests to the store about a token. */

@@ -101,7 +101,7 @@ describe('buy-premium', () => {
     expect(harness.wallet.bookings(user.userId, 'purchase')).toEqual([]);
   });
 
-  test('a balance that is too low returns 400 and leaves the slot free', async () => {
+  test('a purchase with too low a balance returns 400 and leaves the slot free', async () => {
     const user = newUser();
     harness.wallet.balances.set(user.userId, PREMIUM - 1);
     const refused = await buyPremium(harness.send, user);
@@ -118,7 +118,7 @@ describe('buy-premium', () => {
     [{}, 'type'],
     [{ type: 'gold' }, 'type'],
     [{ type: { $ne: null } }, 'type'],
-  ])('the buy-premium body %j returns 422', async (body, named) => {
+  ])('the buy-premium body %j is rejected with 422', async (body, named) => {
     const answer = await harness.send('POST', '/payments/buy-premium', { as: withBalance(), body });
     expect([answer.status, Object.keys(answer.body.errors)]).toEqual([422, [named]]);
   });
@@ -156,7 +156,7 @@ describe('boost', () => {
     ]);
   });
 
-  test('a boost of a boosted target returns 400, of a missing one 404 and of another user’s 403, uncharged', async () => {
+  test('a boost of a boosted target gets 400, of a missing one 404 and of another user’s 403, uncharged', async () => {
     const user = withBalance();
     const gymId = ownGym(user.userId);
     expect((await boost(user, gymId)).status).toBe(201);
@@ -181,7 +181,7 @@ describe('boost', () => {
     expect(Object.keys(answer.body.errors).sort()).toEqual(['boostable_id', 'boostable_type', 'level']);
   });
 
-  test('a target whose service does not answer returns 503 and charges nothing', async () => {
+  test('a boost returns 503 and charges nothing if the target’s service does not respond', async () => {
     const user = withBalance();
     harness.targets.down = true;
     const answer = await boost(user, ownGym(user.userId)).finally(() => {
@@ -195,7 +195,7 @@ describe('boost', () => {
 describe('Idempotency-Key', () => {
   beforeEach(closeCircuitBreaker);
 
-  test('the same key and body get the same answer, another body returns 422', async () => {
+  test('a key with the same body gets the same response, and with another body 422', async () => {
     const user = withBalance();
     const key = randomUUID();
     const first = await buyPremium(harness.send, user, key);
@@ -441,7 +441,7 @@ describe('interrupted', () => {
     expect(await count(harness, 'boosts', { boostable_id: gymId })).toBe(0);
   });
 
-  test('a refund that the wallet does not answer is repeated until it is booked', async () => {
+  test('a refund without a response from the wallet is repeated until it is booked', async () => {
     const user = withBalance();
     const gymId = ownGym(user.userId);
     const balance = harness.wallet.balances.get(user.userId);
@@ -462,7 +462,7 @@ describe('interrupted', () => {
     expect(harness.wallet.balances.get(user.userId)).toBe(balance);
   });
 
-  test('a wallet refusal for any reason but the balance returns 503, and the saga is undone', async () => {
+  test('a wallet refusal for any reason but the balance leads to 503, and the saga is undone', async () => {
     const user = withBalance();
     harness.wallet.before = async () => {
       throw badRequest('wallet.odd', message('error.bad_request'));

@@ -17,7 +17,7 @@ import { createUseCases } from './use-cases.ts';
 
 const MEANINGS: Readonly<Record<RestoredDepositState, string>> = {
   done: 'booked',
-  open: 'not paid yet, or no answer from the bank gateway: verified again like every open deposit',
+  open: 'not paid yet, or no response from the bank gateway: verified again like every open deposit',
   cancelled: 'cancelled',
   failed: 'failed',
   expired: 'not paid',

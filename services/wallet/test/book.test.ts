@@ -205,9 +205,9 @@ describe('races', () => {
     ).toBe(7);
   });
 
-  test('twenty concurrent calls with one key book once and have equal answers', async () => {
+  test('twenty concurrent calls with one key book once and have equal responses', async () => {
     const { userId } = harness.person();
-    // Enough for one booking: the others must be answered as repeats, not as insufficient.
+    // Enough for one booking: the others must be treated as repeats, not as insufficient.
     await harness.give(userId, 1_000);
     const request = { idempotency_key: key(), bookings: [purchase(userId, 1_000)] };
     const answers = await together(20, () => harness.grpc.call('Book', request));

@@ -178,7 +178,7 @@ afterAll(async () => {
   await harness.close();
 });
 
-/** Repeats each request on the running service until it is done. Resolves with the answers. */
+/** Repeats each request on the running service until it is done. Resolves with the responses. */
 const finish = async <Result>(scenario: Scenario, isDone: (result: Result) => boolean): Promise<Result[]> => {
   const repeated = casesOf(scenario).map((each) =>
     eventually(async () => {

@@ -73,7 +73,7 @@ describe('POST /payments/deposit', () => {
     [1_500.5, 422],
     ['5000', 422],
     [null, 422],
-  ])('a deposit with the amount %p is answered with %i', async (amount, status) => {
+  ])('a deposit with the amount %p returns %i', async (amount, status) => {
     const answer = await send('POST', '/payments/deposit', { as: harness.person(), body: { amount } });
     expect(answer.status).toBe(status);
     if (status === 422) expect(Object.keys(answer.body.errors)).toEqual(['amount']);
@@ -120,7 +120,7 @@ describe('POST /payments/deposit', () => {
   });
 });
 
-test('an amount that the gateway does not take returns 422 under amount, and nothing is stored', async () => {
+test('an amount that the gateway does not take is rejected with 422 under amount, and nothing is stored', async () => {
   // Every merchant except the simulating one has the card network's ceiling.
   const merchant = await startHarness({ ZIBAL_MERCHANT: 'shop-1' });
   try {
@@ -316,7 +316,7 @@ describe('GET /payments/deposit/callback', () => {
   });
 
   test.each(['', '?trackId=abc', '?trackId=-1', '?trackId[$ne]=1', '?trackId=1&trackId=2'])(
-    'a callback without exactly one valid track id (%p) returns 422',
+    'a callback without exactly one valid track id (%p) is rejected with 422',
     async (search) => {
       const answer = await send('GET', `/payments/deposit/callback${search}`);
       expect(answer.status).toBe(422);
@@ -345,13 +345,13 @@ describe('GET /payments/deposit/callback', () => {
   });
 });
 
-/** A gateway with scripted answers. */
+/** A gateway with scripted responses. */
 const startStrangeGateway = async (): Promise<{
   url: string;
   answers: Record<string, unknown>;
   /** The names of the calls that it received. */
   calls: string[];
-  /** Delays every answer until `gate` resolves. */
+  /** Delays every response until `gate` resolves. */
   setGate: (gate: Promise<void>) => void;
   server: Server;
 }> => {
@@ -375,7 +375,7 @@ const startStrangeGateway = async (): Promise<{
   return { url, answers, calls, setGate, server };
 };
 
-describe('a gateway with unusual answers', () => {
+describe('a gateway with unusual responses', () => {
   let strange: Awaited<ReturnType<typeof startStrangeGateway>>;
   let other: Harness;
 
@@ -424,7 +424,7 @@ describe('a gateway with unusual answers', () => {
     strange.answers.verify = { result: 201 };
     strange.answers.inquiry = paid(id, changes);
     expect((await other.send('GET', callback)).body.payment.is_done).toBe(false);
-    // Not even a later matching answer counts: the deposit has been reported to operators.
+    // Not even a later matching response counts: the deposit has been reported to operators.
     strange.answers.inquiry = paid(id);
     expect((await other.send('GET', callback)).body.payment.is_done).toBe(false);
     expect(await other.balanceOf(as.userId)).toBe(0);
@@ -567,7 +567,7 @@ describe('a gateway with unusual answers', () => {
       ['credited', 'returned'],
       ['returned', 'credited'],
     ])(
-      'a second resolution as %s returns the payment unchanged, and one as %s returns 409',
+      'a second resolution as %s returns the payment unchanged, and one as %s is rejected with 409',
       async (outcome, another) => {
         const { id } = await disputed();
         const first = await resolve(id, outcome);
@@ -604,7 +604,7 @@ describe('a gateway with unusual answers', () => {
       }
     });
 
-    test('a deposit that is not disputed returns 409; other types of payment and unknown ones return 404', async () => {
+    test('a deposit that is not disputed gets 409; other types of payment and unknown ones get 404', async () => {
       const { id, callback } = await open();
       strange.answers.verify = { result: 202, status: 3 };
       for (const outcome of ['credited', 'returned']) {
@@ -625,7 +625,7 @@ describe('a gateway with unusual answers', () => {
       [{ outcome: 'credited', note: ' ' }, 'note'],
       [{ outcome: 'credited', note: 'x'.repeat(2_001) }, 'note'],
       [{ outcome: 'credited', note: 'half a pair \ud800' }, 'note'],
-    ])('the body %j returns 422 under %s, and nothing is booked', async (body, field) => {
+    ])('the body %j is rejected with 422 under %s, and nothing is booked', async (body, field) => {
       const { as, id } = await disputed();
       const answer = await other.send('POST', `/payments/${id}/resolve`, { as: OPERATOR, body });
       expect([answer.status, Object.keys(answer.body.errors ?? {})]).toEqual([422, [field]]);
@@ -690,7 +690,7 @@ describe('a gateway with unusual answers', () => {
     expect(await other.balanceOf(as.userId)).toBe(0);
   });
 
-  test('an already-verified answer without details is followed by an inquiry, which credits the deposit', async () => {
+  test('an already-verified response without details leads to an inquiry, which credits the deposit', async () => {
     const { as, id, callback } = await open();
     strange.answers.verify = { result: 201 };
     strange.answers.inquiry = paid(id, { orderId: id, amount: '101000', refNumber: null });
@@ -700,7 +700,7 @@ describe('a gateway with unusual answers', () => {
     expect(await other.balanceOf(as.userId)).toBe(10_000);
   });
 
-  test('the gateway is asked once in two seconds after three answers that a deposit is not paid', async () => {
+  test('the gateway is called once in two seconds after three responses that a deposit is not paid', async () => {
     // The clock stands still, so the pause has its full length on a slow machine, too.
     const replica = await other.replica({}, new ManualClock(new Date()));
     const callBack = apiClient('wallet', replica.url);
@@ -722,7 +722,7 @@ describe('a gateway with unusual answers', () => {
     await replica.close();
   });
 
-  test('twenty callbacks of a payer wait for the gateway, and further ones are answered at once', async () => {
+  test('twenty callbacks of a payer wait for the gateway, and further ones return at once', async () => {
     const { as, id, callback } = await open();
     strange.answers.verify = paid(id);
     const gate = Promise.withResolvers<void>();
@@ -754,7 +754,7 @@ describe('a gateway with unusual answers', () => {
     const early = other.send('GET', callback);
     await eventually(() => strange.calls.length > before);
     const late = other.send('GET', callback);
-    // Another request of the same connection pool is answered after the late callback has joined.
+    // Another request of the same connection pool returns after the late callback has joined.
     expect((await other.send('GET', '/payments/balance', { as })).status).toBe(200);
     strange.setGate(next.promise);
     gate.resolve();

@@ -1,4 +1,4 @@
-/** A bank gateway with late, repeated, incomplete and contradictory answers. */
+/** A bank gateway with late, repeated, incomplete and contradictory responses. */
 import { randomUUID } from 'node:crypto';
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -129,7 +129,7 @@ describe('a verification', () => {
       'ends in the middle',
       (response) => void response.writeHead(200).write('{"result":100,', () => response.destroy()),
     ],
-    ['ends without an answer', (response) => response.destroy()],
+    ['ends without a response', (response) => response.destroy()],
     ['is HTML', (response) => response.setHeader('content-type', 'text/html').end('<html>')],
     ['is a list', []],
     ['has a fraction of a Rial', { result: 100, amount: 101_000.5, orderId: '1' }],
@@ -186,29 +186,32 @@ describe('a verification', () => {
   test.each<[string, (id: number) => object]>([
     ['cancelled', () => ({ result: 202, status: 3 })],
     ['a different amount', (id) => paid(id, { amount: 5 })],
-  ])('a deposit is done exactly when it is booked, even if every other answer is %s', async (_what, says) => {
-    for (let round = 0; round < 5; round += 1) {
-      const { as, id, callback } = await open();
-      let calls = 0;
-      answers.verify = () => {
-        calls += 1;
-        const isPaid = calls % 2 === 0;
-        const answer = isPaid ? paid(id) : says(id);
-        return async (response: ServerResponse) => {
-          await wait(isPaid === (round % 2 === 0) ? 0 : 40);
-          response.end(JSON.stringify(answer));
+  ])(
+    'a deposit is done exactly when it is booked, even if every other response is %s',
+    async (_what, says) => {
+      for (let round = 0; round < 5; round += 1) {
+        const { as, id, callback } = await open();
+        let calls = 0;
+        answers.verify = () => {
+          calls += 1;
+          const isPaid = calls % 2 === 0;
+          const answer = isPaid ? paid(id) : says(id);
+          return async (response: ServerResponse) => {
+            await wait(isPaid === (round % 2 === 0) ? 0 : 40);
+            response.end(JSON.stringify(answer));
+          };
         };
-      };
-      const statuses = await together(20, async () => (await harness.send('GET', callback)).status);
-      expect(new Set(statuses)).toEqual(new Set([200]));
-      const payment = await stored(id);
-      const [isDone, gateway] = [payment?.is_done, payment?.gateway];
-      expect(gateway.state === 'done').toBe(isDone);
-      expect(gateway.reported === null).toBe(gateway.state !== 'mismatch');
-      expect(await entriesOf(id)).toBe(isDone ? 1 : 0);
-      expect(await harness.balanceOf(as.userId)).toBe(isDone ? 10_000 : 0);
-    }
-  });
+        const statuses = await together(20, async () => (await harness.send('GET', callback)).status);
+        expect(new Set(statuses)).toEqual(new Set([200]));
+        const payment = await stored(id);
+        const [isDone, gateway] = [payment?.is_done, payment?.gateway];
+        expect(gateway.state === 'done').toBe(isDone);
+        expect(gateway.reported === null).toBe(gateway.state !== 'mismatch');
+        expect(await entriesOf(id)).toBe(isDone ? 1 : 0);
+        expect(await harness.balanceOf(as.userId)).toBe(isDone ? 10_000 : 0);
+      }
+    },
+  );
 
   test('a late verification of a deposit disputed by another process credits nothing and does not fail', async () => {
     const { id, callback } = await open();
@@ -344,7 +347,7 @@ test('bookings of an erased account that cancel out store no description', async
   expect(payments.map(({ description }) => description)).toEqual([null, null]);
 });
 
-test('a repeated credit of a full wallet is answered as a repeat', async () => {
+test('a repeated credit of a full wallet is treated as a repeat', async () => {
   const { userId } = harness.person();
   const amount = Number.MAX_SAFE_INTEGER;
   const request = { idempotency_key: randomUUID(), bookings: [{ user_id: userId, type: 'income', amount }] };

@@ -58,7 +58,7 @@ describe('GET /payments', () => {
     expect(body.data.some((payment: object) => 'user_balance' in payment)).toBe(false);
   });
 
-  test('another user’s payments return 403 without payments.view_all', async () => {
+  test('a list of another user’s payments returns 403 without payments.view_all', async () => {
     expect((await send('GET', `/payments?user_id=${other.userId}`, { as: one })).status).toBe(403);
     expect((await send('GET', `/payments?user_id=${one.userId}`, { as: one })).status).toBe(200);
   });
@@ -138,7 +138,7 @@ describe('GET /payments', () => {
     ['type[]=income', 'type'],
     ['cursor=nonsense', 'cursor'],
     ['page=0', 'page'],
-  ])('the query ?%s returns 422 under %s', async (search, field) => {
+  ])('the query ?%s is rejected with 422 under %s', async (search, field) => {
     const { status, body } = await send('GET', `/payments?${search}`, { as: one });
     // A name with brackets is another parameter, and unknown parameters are ignored.
     if (search.includes('[')) expect(status).toBe(200);
@@ -188,7 +188,7 @@ describe('GET /payments', () => {
     expect(userSchema.parse(body.data[0].user)).toEqual(body.data[0].user);
   });
 
-  test('the payments return 401 for a guest, and 403 for a token without a payments permission', async () => {
+  test('the payment list returns 401 for a guest, and 403 for a token without a payments permission', async () => {
     expect((await send('GET', '/payments')).status).toBe(401);
     expect((await send('GET', '/payments', { as: caller(one.userId, ['posts.view']) })).status).toBe(403);
   });
@@ -214,7 +214,7 @@ describe('GET /payments/:id', () => {
     });
   });
 
-  test('another user’s payment returns 403 or, with payments.view_all, 200; an unknown id returns 404', async () => {
+  test('a read of another user’s payment returns 403 or, with payments.view_all, 200; an unknown id 404', async () => {
     expect((await send('GET', `/payments/${ids[0]}`, { as: other })).status).toBe(403);
     expect((await send('GET', `/payments/${ids[0]}`, { as: OPERATOR })).status).toBe(200);
     for (const id of ['999999', 'x', '-1', '1.5'])

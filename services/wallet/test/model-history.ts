@@ -6,7 +6,7 @@ import { createModel, type Effect, type Model } from './model.ts';
 import { atTheBank, type Harness, OPERATOR } from './support.ts';
 
 const WALLETS = 10;
-/** Limit for the tries of an operation with an unknown outcome: 503, or no answer. */
+/** Limit for the tries of an operation with an unknown outcome: 503, or no response. */
 const MAX_TRIES = 20;
 /** Longer than a client's circuit breaker stays open, so every retry reaches the service. */
 const RETRY_MS = 1_500;
@@ -64,7 +64,7 @@ interface Withdrawal {
   settled: 'pay' | 'reject' | undefined;
   /** What was tried so far. */
   tried: Set<'pay' | 'reject'>;
-  /** Set from the first rejection until one is answered: each of them may be the one that releases the amount. */
+  /** Set from the first rejection until one succeeds: each of them may be the one that releases the amount. */
   release: ReturnType<Model['begin']> | undefined;
 }
 
@@ -121,7 +121,7 @@ export const createPlayer = (harness: Harness): Player => {
       ({ status, body }) =>
         status === 503 ||
         (status === 409 && body.message === RUNNING) ||
-        // The bank gateway did not answer in time.
+        // The bank gateway did not respond in time.
         (status === 500 && body.code === PROVIDER_ERROR),
     );
 
@@ -152,7 +152,7 @@ export const createPlayer = (harness: Harness): Player => {
   const replay = async ({ request, paymentIds }: Booked): Promise<void> => {
     const answer = await send(request);
     const same = typeof answer !== 'string' && answer.replayed && String(answer.ids) === String(paymentIds);
-    assert(same, `a repeat of ${request.idempotency_key} was answered ${JSON.stringify(answer)}`);
+    assert(same, `a repeat of ${request.idempotency_key} returned ${JSON.stringify(answer)}`);
   };
 
   const misuse = async ({ request }: Booked): Promise<void> => {

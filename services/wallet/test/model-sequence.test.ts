@@ -1,4 +1,4 @@
-/** Sequential operations: every answer equals the answer of an in-memory model. */
+/** Sequential operations: every response equals the response of an in-memory model. */
 import { randomUUID } from 'node:crypto';
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
@@ -118,7 +118,7 @@ const steps = [
 const TIMEOUT_MS = 300_000;
 
 test(
-  'any sequence of bookings, withdrawals and settlements is answered like the model',
+  'any sequence of bookings, withdrawals and settlements has the same responses as the model',
   async () => {
     const runs = fc.commands(steps, { maxCommands: COMMANDS, size: 'max' });
     await fc.assert(

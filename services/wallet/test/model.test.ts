@@ -37,7 +37,7 @@ describe('the model', () => {
     expect(model.verdict()).toContain('user 1 was shown 5');
   });
 
-  test('the model accepts answers that some order of overlapping operations allows', () => {
+  test('the model accepts responses that some order of overlapping operations allows', () => {
     const model = createModel([1, 2]);
     const [paid, refused, read] = [model.begin('paid', debit), model.begin('refused', debit), model.read(1)];
     const late = model.begin('credit', credit);
@@ -50,7 +50,7 @@ describe('the model', () => {
 });
 
 test(
-  'some order of the operations of 64 callers allows every answer, and the audit agrees',
+  'some order of the operations of 64 callers allows every response, and the audit agrees',
   () => playHistories(1),
   300_000,
 );

@@ -1,6 +1,6 @@
 /**
- * An in-memory model of the wallets. The order of overlapping operations is unknown. The model records when each one began and
- * ended, and checks that some order allows each answer.
+ * An in-memory model of the wallets. The order of overlapping operations is unknown. The model records when each one
+ * began and ended, and checks that some order allows each response.
  */
 
 /** How an accepted operation changes the balances, keyed by user id. */
@@ -35,7 +35,7 @@ export interface Model {
   size(): { accepted: number; refused: number; readings: number };
   /** The balances when no operation is running. */
   balances(): Map<number, number>;
-  /** The first answer that no order of the operations allows, or undefined. */
+  /** The first response that no order of the operations allows, or undefined. */
   verdict(): string | undefined;
 }
 

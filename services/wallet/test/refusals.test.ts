@@ -1,4 +1,4 @@
-/** Invalid input: the answer is a 4xx with the field, and nothing is written. */
+/** Invalid input: the response is a 4xx with the field, and nothing is written. */
 
 import { encodeCursor } from '@fitness/shared/http/pagination.ts';
 import { CALLER_HEADER } from '@fitness/shared/process-identity/caller-context.ts';
@@ -71,7 +71,7 @@ describe.each(['/payments/deposit', '/payments/withdrawals'])('the body of POST 
     '{"$gt":0}',
     '{"$numberLong":"5000"}',
     '{"toString":"5000"}',
-  ])('the amount %s returns 422 under amount', async (amount) => {
+  ])('the amount %s is rejected with 422 under amount', async (amount) => {
     const before = await written();
     const { status, body } = await sendText(path, `{"amount":${amount}}`);
     expect([status, Object.keys(body.errors ?? {})]).toEqual([422, ['amount']]);
@@ -87,7 +87,7 @@ describe.each(['/payments/deposit', '/payments/withdrawals'])('the body of POST 
     '"half \\ud83d of a pair"',
     '{"$ne":null}',
   ])(
-    'a description that is not text of at most 500 characters returns 422 under description (%#)',
+    'a description that is not text of at most 500 characters is rejected with 422 under description (%#)',
     async (description) => {
       const before = await written();
       const { status, body } = await sendText(path, `{"amount":5000,"description":${description}}`);
@@ -118,7 +118,7 @@ describe.each(['/payments/deposit', '/payments/withdrawals'])('the body of POST 
   });
 
   test.each(['', ' ', 'x'.repeat(256), 'two words'])(
-    'an Idempotency-Key that is not 1 to 255 visible characters returns 422 under idempotency_key (%#)',
+    'an Idempotency-Key other than 1 to 255 visible characters gets 422 under idempotency_key (%#)',
     async (key) => {
       const before = await written();
       const headers = { 'idempotency-key': key };
@@ -197,7 +197,7 @@ describe('GET /payments', () => {
     '2026-01-01 10:00:00.5',
     '٢٠٢٦-٠١-٠١',
     '2026-01-01\n',
-  ])('the timestamp %p returns 422 under its parameter', async (timestamp) => {
+  ])('the timestamp %p is rejected with 422 under its parameter', async (timestamp) => {
     for (const end of ['from', 'to']) {
       const { status, body } = await send('GET', `/payments?${end}=${encodeURIComponent(timestamp)}`, { as });
       expect([status, Object.keys(body.errors ?? {})]).toEqual([422, [end]]);
@@ -240,7 +240,7 @@ describe('GET /payments', () => {
     [`cursor=${Buffer.from('[null]').toString('base64url')}`, 'cursor'],
     [`cursor=${Buffer.from('[1e999]').toString('base64url')}`, 'cursor'],
     [`cursor=${Buffer.from('[[1]]').toString('base64url')}`, 'cursor'],
-  ])('an invalid query returns 422 under its parameter (%#)', async (search, field) => {
+  ])('an invalid query is rejected with 422 under its parameter (%#)', async (search, field) => {
     const { status, body } = await send('GET', `/payments?${search}`, { as });
     expect([status, Object.keys(body.errors ?? {})]).toEqual([422, [field]]);
   });
@@ -302,7 +302,7 @@ describe('the callback', () => {
     [`trackId=1&orderId=${'1'.repeat(65)}`, 'orderId'],
     ['trackId=1&orderId={"$ne":1}', 'orderId'],
   ])(
-    'a callback without exactly one valid track id and order id returns 422 under the parameter (%#)',
+    'a callback without exactly one valid track id and order id gets 422 under the parameter (%#)',
     async (search, field) => {
       const { status, body } = await send('GET', `/payments/deposit/callback?${search}`);
       expect([status, Object.keys(body.errors ?? {})]).toEqual([422, [field]]);

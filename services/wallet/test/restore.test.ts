@@ -147,7 +147,7 @@ test('a deposit whose id is taken gets another one and is booked', async () => {
   await assertBalanced();
 });
 
-test('a deposit stays open while the bank gateway does not answer, and the sweep books it', async () => {
+test('a deposit stays open while the bank gateway does not respond, and the sweep books it', async () => {
   const as = harness.person();
   const backup = await backUp();
   const { id } = await paid(as, 20_000);

@@ -305,7 +305,7 @@ export const fillPayments = async (
   );
 };
 
-/** Repeats a request until its answer is not 503: concurrent writes can last until the transaction deadline. */
+/** Repeats a request until its response is not 503: concurrent writes can last until the transaction deadline. */
 export const decided = (ask: () => Promise<Answer>): Promise<Answer> =>
   eventually(async () => {
     const answer = await ask();

@@ -103,7 +103,7 @@ describe('the limit of open deposits', () => {
     return opened;
   };
 
-  test('the eleventh open deposit of a user returns 422 under amount, and the bank gateway is not called', async () => {
+  test('the eleventh open deposit of a user gets 422 under amount, and the bank gateway is not called', async () => {
     const as = harness.person();
     await tenFor(as);
     await setZibalMode(harness, 'unreachable');

@@ -73,7 +73,7 @@ describe('POST /payments/withdrawals', () => {
     expect(await settled(second.id, 'reject')).toBe(2_000);
   });
 
-  test('a withdrawal of more than the balance returns 422 under amount, and nothing is held', async () => {
+  test('a withdrawal of more than the balance is rejected with 422 under amount, and nothing is held', async () => {
     const as = await userWithBalance(1_000);
     const answer = await send('POST', '/payments/withdrawals', { as, body: { amount: 1_001 } });
     expect(answer.status).toBe(422);
@@ -81,7 +81,7 @@ describe('POST /payments/withdrawals', () => {
     expect(await harness.balanceOf(as.userId)).toBe(1_000);
   });
 
-  test('a withdrawal without a bank account returns 422 under bank_account_number', async () => {
+  test('a withdrawal without a bank account is rejected with 422 under bank_account_number', async () => {
     for (const bankAccount of [null, '  ']) {
       const as = harness.person({ bankAccount });
       await harness.give(as.userId, 1_000);
@@ -93,7 +93,7 @@ describe('POST /payments/withdrawals', () => {
   });
 
   test.each([0, -5, 1.5, '100', 2 ** 53, null])(
-    'a withdrawal with the amount %p returns 422',
+    'a withdrawal with the amount %p is rejected with 422',
     async (amount) => {
       const answer = await send('POST', '/payments/withdrawals', {
         as: await userWithBalance(1_000),
@@ -136,7 +136,7 @@ describe('POST /payments/withdrawals', () => {
     expect(await harness.balanceOf(as.userId)).toBe(4_000);
   });
 
-  test('the same Idempotency-Key with another amount returns 422 under idempotency_key, and holds nothing', async () => {
+  test('an Idempotency-Key with another amount gets 422 under idempotency_key, and holds nothing', async () => {
     const as = await userWithBalance(5_000);
     const headers = { 'idempotency-key': 'withdraw-other' };
     const ask = (amount: number) => send('POST', '/payments/withdrawals', { as, headers, body: { amount } });
@@ -146,7 +146,7 @@ describe('POST /payments/withdrawals', () => {
     expect(await harness.balanceOf(as.userId)).toBe(4_000);
   });
 
-  test('twenty concurrent requests with one Idempotency-Key hold once, and all are 201 or 409', async () => {
+  test('twenty concurrent requests with one Idempotency-Key hold once, and all return 201 or 409', async () => {
     const as = await userWithBalance(5_000);
     const headers = { 'idempotency-key': 'withdraw-1' };
     const request = () => send('POST', '/payments/withdrawals', { as, body: { amount: 1_000 }, headers });
@@ -198,22 +198,27 @@ describe('POST /payments/:id/pay and /reject', () => {
   test.each([
     ['pay', 'reject'],
     ['reject', 'pay'],
-  ])('a second %s returns the payment unchanged, and a %s after it returns 409', async (first, second) => {
-    const as = await userWithBalance(2_000);
-    const id = await withdraw(as, 2_000);
-    const settled = await send('POST', `/payments/${id}/${first}`, { as: OPERATOR });
-    for (let repeat = 0; repeat < 3; repeat += 1) {
-      const again = await send('POST', `/payments/${id}/${first}`, { as: OPERATOR });
-      expect([again.status, again.text]).toEqual([200, settled.text]);
-      const other = await send('POST', `/payments/${id}/${second}`, { as: OPERATOR });
-      expect([other.status, other.body]).toEqual([
-        409,
-        { message: 'This withdrawal has already been paid or rejected.' },
-      ]);
-    }
-    expect(await harness.balanceOf(as.userId)).toBe(first === 'pay' ? 0 : 2_000);
-    expect(await harness.connection.collection('ledger_entries').countDocuments({ payment_ids: id })).toBe(2);
-  });
+  ])(
+    'a second %s returns the payment unchanged, and a %s after it is rejected with 409',
+    async (first, second) => {
+      const as = await userWithBalance(2_000);
+      const id = await withdraw(as, 2_000);
+      const settled = await send('POST', `/payments/${id}/${first}`, { as: OPERATOR });
+      for (let repeat = 0; repeat < 3; repeat += 1) {
+        const again = await send('POST', `/payments/${id}/${first}`, { as: OPERATOR });
+        expect([again.status, again.text]).toEqual([200, settled.text]);
+        const other = await send('POST', `/payments/${id}/${second}`, { as: OPERATOR });
+        expect([other.status, other.body]).toEqual([
+          409,
+          { message: 'This withdrawal has already been paid or rejected.' },
+        ]);
+      }
+      expect(await harness.balanceOf(as.userId)).toBe(first === 'pay' ? 0 : 2_000);
+      expect(await harness.connection.collection('ledger_entries').countDocuments({ payment_ids: id })).toBe(
+        2,
+      );
+    },
+  );
 
   test('two operators on two processes have exactly one outcome, which all its calls return', async () => {
     const processes = [send, apiClient('wallet', (await harness.replica()).url)] as const;
@@ -269,7 +274,7 @@ describe('POST /payments/:id/pay and /reject', () => {
   });
 
   test.each([7, ['x'], {}, 'x'.repeat(2_001), 'half a pair \ud800'])(
-    'the rejection reason %j returns 422 under reason, and nothing is settled',
+    'the rejection reason %j is rejected with 422 under reason, and nothing is settled',
     async (reason) => {
       const as = await userWithBalance(1_000);
       const id = await withdraw(as, 1_000);
@@ -328,14 +333,20 @@ describe('POST /payments/:id/pay and /reject', () => {
     '\u200b',
     '\u2800',
     'abc\u202e321',
-  ])('the bank’s reference %j returns 422 under reference, and nothing is settled', async (reference) => {
-    const as = await userWithBalance(1_000);
-    const id = await withdraw(as, 1_000);
-    const { status, body } = await send('POST', `/payments/${id}/pay`, { as: OPERATOR, body: { reference } });
-    expect([status, Object.keys(body.errors ?? {})]).toEqual([422, ['reference']]);
-    const { payment } = (await send('GET', `/payments/${id}`, { as })).body;
-    expect([payment.is_done, payment.rejected_at]).toEqual([false, null]);
-  });
+  ])(
+    'the bank’s reference %j is rejected with 422 under reference, and nothing is settled',
+    async (reference) => {
+      const as = await userWithBalance(1_000);
+      const id = await withdraw(as, 1_000);
+      const { status, body } = await send('POST', `/payments/${id}/pay`, {
+        as: OPERATOR,
+        body: { reference },
+      });
+      expect([status, Object.keys(body.errors ?? {})]).toEqual([422, ['reference']]);
+      const { payment } = (await send('GET', `/payments/${id}`, { as })).body;
+      expect([payment.is_done, payment.rejected_at]).toEqual([false, null]);
+    },
+  );
 
   test('the bank’s reference is removed with the account, and not stored after its erasure', async () => {
     const as = await userWithBalance(2_000);

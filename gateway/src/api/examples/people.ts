@@ -157,7 +157,7 @@ export const PEOPLE = {
   },
 };
 
-/** Examples of a schema whose answer depends on the status. */
+/** Examples of a schema whose response depends on the status. */
 export const ACCOUNT_DELETION_BY_STATUS = {
   202: { message: english('deletion.scheduled'), ...SCHEDULE },
 };

@@ -157,7 +157,7 @@ const showEnd = (
 
 const readAccount = async (context: DeletionContext, visit: SignedIn): Promise<Account> => {
   const answer = await call(context, visit, { method: 'GET', path: '/auth/me' });
-  if (answer.status !== 200) throw unavailable(`/auth/me answered ${answer.status}`);
+  if (answer.status !== 200) throw unavailable(`/auth/me returned ${answer.status}`);
   const user = (answer.body.user ?? {}) as { username?: string } & {
     [Key in keyof ShownSchedule]?: string | null;
   };

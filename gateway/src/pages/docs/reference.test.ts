@@ -1,7 +1,7 @@
 import { runInNewContext } from 'node:vm';
 import { DEMO_ACCOUNTS } from '@fitness/demo/people.ts';
 import { expect, test } from '@jest/globals';
-import { initialiseScript, readScalar } from './reference.ts';
+import { initializeScript, readScalar } from './reference.ts';
 
 interface Element {
   hidden: boolean;
@@ -35,14 +35,14 @@ interface Configuration {
 
 const DOCUMENT = { info: { title: 'x', version: '1' }, tags: [{ name: 'Gyms' }], paths: {} };
 
-/** Runs the script of the page. `requests` are its log-in requests, and `shown` is each configuration passed to the reference. */
+/** Runs the script of the page. `requests` are its sign-in requests, and `shown` is each configuration passed to the reference. */
 const load = async (demoAccounts: typeof DEMO_ACCOUNTS, locale = 'en') => {
   const bar = element();
   const requests: string[] = [];
   const documents: string[] = [];
   const shown: Configuration[] = [];
   const take = (configuration: Configuration) => shown.push(structuredClone(configuration));
-  const script = initialiseScript({ locale, documentUrl: '/api/v1/openapi.json', demoAccounts });
+  const script = initializeScript({ locale, documentUrl: '/api/v1/openapi.json', demoAccounts });
   await runInNewContext(`${script};shown`, {
     document: { getElementById: () => bar, createElement: element },
     Scalar: {

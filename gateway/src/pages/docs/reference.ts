@@ -99,7 +99,7 @@ interface ScriptOptions {
 }
 
 /** Shows the document in the language of the page. Each demo account has a button that signs in and passes the token to the reference. */
-export const initialiseScript = ({ locale, documentUrl, demoAccounts }: ScriptOptions): string => {
+export const initializeScript = ({ locale, documentUrl, demoAccounts }: ScriptOptions): string => {
   const configuration = {
     ...CONFIGURATION,
     // The document, its code and its schemas read from left to right in every language.

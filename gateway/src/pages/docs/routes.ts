@@ -10,7 +10,7 @@ import { errorsPage } from './errors-page.ts';
 import { eventsPage } from './events-page.ts';
 import {
   type DemoAccount,
-  initialiseScript,
+  initializeScript,
   NONCE_SCRIPT,
   REFERENCE_STYLE,
   readScalar,
@@ -88,7 +88,7 @@ export const addDocs = (app: FastifyInstance, { demoAccounts, nonce }: DocsOptio
       .send(referencePage(locale, scriptNonce));
   });
   const script = inEachLanguage((locale) =>
-    initialiseScript({ locale, documentUrl: OPENAPI_PATH, demoAccounts }),
+    initializeScript({ locale, documentUrl: OPENAPI_PATH, demoAccounts }),
   );
   addFile('/docs/reference.js', SCRIPT, script);
   addFile('/docs/nonce.js', SCRIPT, () => NONCE_SCRIPT);

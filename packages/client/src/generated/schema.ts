@@ -13,7 +13,7 @@ export interface paths {
         };
         /**
          * List what operators did
-         * @description Returns the actions of operators in all services, newest first. Requires `audit.view`. Returns 503 while one of the services does not answer, because the list would be incomplete.
+         * @description Returns the actions of operators in all services, newest first. Requires `audit.view`. Returns 503 while one of the services does not respond, because the list would be incomplete.
          */
         get: operations["getAuditLog"];
         put?: never;
@@ -34,7 +34,7 @@ export interface paths {
         get?: never;
         /**
          * Change your password
-         * @description Sets a new password. Requires the current one; a wrong one is 422 under `current_password`. Every other session, personal access token and connected app of the account is revoked. The session of this request stays valid.
+         * @description Sets a new password. Requires the current one; a wrong one returns 422 under `current_password`. Every other session, personal access token and connected app of the account is revoked. The session of this request stays valid.
          */
         put: operations["putAuthChangePassword"];
         post?: never;
@@ -60,7 +60,7 @@ export interface paths {
          *     1. Without `confirmation_code`, a six-digit code is sent to your phone by SMS (200). It is valid for ten minutes, and a later code replaces it.
          *     2. With `confirmation_code`, the deletion is scheduled (202). Every token of the account is revoked, including the one of this request: discard it, and do not sign out. The account is erased after `deletion_scheduled_at`. Until then you can sign in and cancel with `DELETE /auth/delete-account`.
          *
-         *     While a deletion is scheduled, the first phase returns 202 with its dates and sends no SMS. While anything blocks the deletion, both phases return 409 with every blocker, and no SMS is sent. A code that is not accepted is 422 under `confirmation_code`, whatever the reason. When the SMS cannot be sent, the response is 500 and nothing is scheduled.
+         *     While a deletion is scheduled, the first phase returns 202 with its dates and sends no SMS. While anything blocks the deletion, both phases return 409 with every blocker, and no SMS is sent. A code that is not accepted returns 422 under `confirmation_code`, whatever the reason. When the SMS cannot be sent, the response is 500 and nothing is scheduled.
          */
         post: operations["postAuthDeleteAccount"];
         /**
@@ -86,7 +86,7 @@ export interface paths {
          * Request a password reset code
          * @description Sends an eight-digit code for `POST /auth/reset-password` to the phone of an account by SMS. The code is valid for ten minutes.
          *
-         *     The response does not reveal whether the account exists or a code was sent. Without a token, it is 200 even when a limit is reached. With a token of the account, the call counts towards the limit of `POST /auth/delete-account`, and is 429 once that limit is reached. With an OAuth token or a restricted token, every call counts, whatever the `login`.
+         *     The response does not reveal whether the account exists or a code was sent. Without a token, it is 200 even when a limit is reached. With a token of the account, the call counts towards the limit of `POST /auth/delete-account`, and returns 429 once that limit is reached. With an OAuth token or a restricted token, every call counts, whatever the `login`.
          */
         post: operations["postAuthForgotPassword"];
         delete?: never;
@@ -220,7 +220,7 @@ export interface paths {
         put?: never;
         /**
          * Confirm your phone number
-         * @description Confirms a phone number with the six-digit code that `PUT /auth/me` has sent to it. The code is valid for ten minutes and five failed attempts. A code that is not accepted is 422 under `code`, and so is a number that another account has taken in the meantime.
+         * @description Confirms a phone number with the six-digit code that `PUT /auth/me` has sent to it. The code is valid for ten minutes and five failed attempts. A code that is not accepted returns 422 under `code`, and so does a number that another account has taken in the meantime.
          *
          *     A new number becomes the number of the account, and the old number is notified by SMS. Codes that were sent to the old number are no longer accepted.
          */
@@ -262,7 +262,7 @@ export interface paths {
         put?: never;
         /**
          * Reset your password
-         * @description Sets a new password with the eight-digit code that `POST /auth/forgot-password` has sent. A code that is not accepted is 422 under `code`, whatever the reason. Every session, personal access token and connected app of the account is revoked.
+         * @description Sets a new password with the eight-digit code that `POST /auth/forgot-password` has sent. A code that is not accepted returns 422 under `code`, whatever the reason. Every session, personal access token and connected app of the account is revoked.
          *
          *     Two-factor authentication is also turned off if no code sent to the phone has been confirmed before. It stays on for accounts with operator permissions.
          *
@@ -417,13 +417,13 @@ export interface paths {
         };
         /**
          * List gyms
-         * @description Returns gyms with a running boost first (pro before basic), then the newest. With `near`, the nearest gyms come first whatever their boosts, and gyms without a location are left out. `search` matches any part of the name, address or description. Inactive gyms are shown only to their owner and to holders of `gyms.view_all`.
+         * @description Returns gyms with an active boost first (pro before basic), then the newest. With `near`, the nearest gyms come first whatever their boosts, and gyms without a location are left out. `search` matches any part of the name, address or description. Inactive gyms are shown only to their owner and to holders of `gyms.view_all`.
          */
         get: operations["getGyms"];
         put?: never;
         /**
          * Create a gym
-         * @description Creates a gym that you own. An unknown city or major is 422 under its field. Requires `gyms.create`.
+         * @description Creates a gym that you own. An unknown city or major returns 422 under its field. Requires `gyms.create`.
          */
         post: operations["postGyms"];
         delete?: never;
@@ -461,12 +461,12 @@ export interface paths {
         };
         /**
          * Retrieve a gym
-         * @description Returns a gym. Its owner and holders of `gyms.view_all` also see who owns it and its license. For everyone else, an inactive gym is 404.
+         * @description Returns a gym. Its owner and holders of `gyms.view_all` also see who owns it and its license. For everyone else, an inactive gym returns 404.
          */
         get: operations["getGymsById"];
         /**
          * Update a gym
-         * @description Changes the fields that you send and leaves the others unchanged; null clears a field. Requires `gyms.update` for your own gym, or `gyms.update_any` for any gym. A new owner (`user_id`) also requires `gyms.transfer_ownership`. `gym_license_approved` and `gym_license_rejection_reason` require `gyms.approve_license`, and nothing else if they are sent alone. The owner is notified when the license changes to approved or rejected. An unknown city, major or owner is 422 under its field.
+         * @description Changes the fields that you send and leaves the others unchanged; null clears a field. Requires `gyms.update` for your own gym, or `gyms.update_any` for any gym. A new owner (`user_id`) also requires `gyms.transfer_ownership`. `gym_license_approved` and `gym_license_rejection_reason` require `gyms.approve_license`, and nothing else if they are sent alone. The owner is notified when the license changes to approved or rejected. An unknown city, major or owner returns 422 under its field.
          */
         put: operations["putGymsById"];
         post?: never;
@@ -573,7 +573,7 @@ export interface paths {
          * Upload a file
          * @description Uploads a file as `multipart/form-data` and attaches it to a user, gym, post or training service. You must be allowed to change what you attach it to. A document with a `purpose` can be uploaded only by the owner of the profile or gym.
          *
-         *     JPEG, PNG, WebP, GIF, PDF and MP4 files of up to 25 MiB are accepted; the content determines the type. The sides of an image may be up to 16,384 pixels long. An animation may have up to 1,000 frames, and all its frames together up to 52 megapixels and 1,000,000 rows. Metadata is removed from images. Up to 5 public files can be attached to a user, 20 to a gym, and 10 to a post or training service. A file beyond these limits is 422 under `file`. You may have 32 uploads in progress at a time; further ones are 503.
+         *     JPEG, PNG, WebP, GIF, PDF and MP4 files of up to 25 MiB are accepted; the content determines the type. The sides of an image may be up to 16,384 pixels long. An animation may have up to 1,000 frames, and all its frames together up to 52 megapixels and 1,000,000 rows. Metadata is removed from images. Up to 5 public files can be attached to a user, 20 to a gym, and 10 to a post or training service. A file beyond these limits returns 422 under `file`. You may have 32 uploads in progress at a time; further ones return 503.
          */
         post: operations["postMedia"];
         delete?: never;
@@ -593,7 +593,7 @@ export interface paths {
          * Download a file
          * @description Returns a file as an attachment. A file is as public as what it is attached to. For any other file, you must be allowed to see what it is attached to; without a token the response is 401.
          *
-         *     A document with a `purpose` is never public, and is 403 without a token. A `trainer_license` is only for its user and holders of `users.view_all`. A `gym_license` is only for the owner of the gym and holders of `gyms.view_all`.
+         *     A document with a `purpose` is never public, and returns 403 without a token. A `trainer_license` is only for its user and holders of `users.view_all`. A `gym_license` is only for the owner of the gym and holders of `gyms.view_all`.
          *
          *     Conditional requests (`If-None-Match`) and byte ranges (`Range`, `If-Range`) are supported; several ranges are returned as `multipart/byteranges`. Links to files end with a file name, which does not affect what is returned.
          */
@@ -621,7 +621,7 @@ export interface paths {
          * Download a file by its link
          * @description Returns a file as an attachment. A file is as public as what it is attached to. For any other file, you must be allowed to see what it is attached to; without a token the response is 401.
          *
-         *     A document with a `purpose` is never public, and is 403 without a token. A `trainer_license` is only for its user and holders of `users.view_all`. A `gym_license` is only for the owner of the gym and holders of `gyms.view_all`.
+         *     A document with a `purpose` is never public, and returns 403 without a token. A `trainer_license` is only for its user and holders of `users.view_all`. A `gym_license` is only for the owner of the gym and holders of `gyms.view_all`.
          *
          *     Conditional requests (`If-None-Match`) and byte ranges (`Range`, `If-Range`) are supported; several ranges are returned as `multipart/byteranges`. Links to files end with a file name, which does not affect what is returned.
          */
@@ -829,7 +829,7 @@ export interface paths {
         put?: never;
         /**
          * Start a deposit
-         * @description Opens a payment at the bank gateway and records the deposit. Send the payer to `payment_url`. The gateway’s fee is charged on top of `amount` (see `meta`). The amount is credited to the wallet once the gateway confirms the payment. You may have at most ten open deposits: those of the last 30 minutes that are neither paid, cancelled nor expired. One more is 422 under `amount`. If the gateway gives no usable answer, the response is 500 `payments.provider_error`. Requires `payments.view_own`.
+         * @description Opens a payment at the bank gateway and records the deposit. Send the payer to `payment_url`. The gateway’s fee is charged on top of `amount` (see `meta`). The amount is credited to the wallet once the gateway confirms the payment. You may have at most ten open deposits: those of the last 30 minutes that are neither paid, cancelled nor expired. One more returns 422 under `amount`. If the gateway returns no usable response, the request fails with 500 `payments.provider_error`. Requires `payments.view_own`.
          */
         post: operations["postPaymentsDeposit"];
         delete?: never;
@@ -849,7 +849,7 @@ export interface paths {
          * Return from the bank gateway
          * @description The bank gateway redirects the payer’s browser here; apps do not call it. The deposit is verified with the gateway, and what the query says about success is ignored. If a return address is configured, the browser is redirected to the app with `payment_id` and `status` (`done`, `cancelled`, `failed` or `pending`). Otherwise the payment is returned.
          *
-         *     Without the gateway’s `orderId` the response is 404, unless you are the payer. After 30 of these to one address within a minute it is 429.
+         *     Without the gateway’s `orderId` the response is 404, unless you are the payer. After 30 of these to one address within a minute, the response is 429.
          */
         get: operations["getPaymentsDepositCallback"];
         put?: never;
@@ -913,7 +913,7 @@ export interface paths {
          * Redeem an app-store purchase
          * @description Grants what a settled app-store purchase has bought: a premium subscription for you, or a boost of a gym or training service. The purchase is verified with the store first. A new grant (201) adds a `store_purchase` to your payments, which does not affect the balance. Redeeming the same token again returns the same grant (200). Requires `payments.view_own`, and also `payments.buy_premium` for premium, `payments.boost_own` to boost your own target, or `payments.boost_all` to boost any target.
          *
-         *     The store has already charged the user at the time of this request. Before you start a purchase at the store, check that no premium subscription of the user and no boost of the target is running.
+         *     The store has already charged the user at the time of this request. Before you start a purchase at the store, check that no premium subscription of the user and no boost of the target is active.
          */
         post: operations["postPaymentsStorePurchases"];
         delete?: never;
@@ -953,7 +953,7 @@ export interface paths {
         put?: never;
         /**
          * Resolve a store purchase refund
-         * @description Closes an entry of the refund queue and notifies the user. `refunded` records that the money was returned, and the purchase can no longer be granted. `granted` verifies the purchase with the store again and grants it; it is 409 if that is not possible. A purchase that has already been granted can only be closed as `granted`. Repeating the request with the same outcome returns the entry unchanged; the other outcome is 409. Requires `payments.resolve_disputes`.
+         * @description Closes an entry of the refund queue and notifies the user. `refunded` records that the money was returned, and the purchase can no longer be granted. `granted` verifies the purchase with the store again and grants it; it returns 409 if that is not possible. A purchase that has already been granted can only be closed as `granted`. Repeating the request with the same outcome returns the entry unchanged; the other outcome returns 409. Requires `payments.resolve_disputes`.
          */
         post: operations["postPaymentsStorePurchasesRefundQueueByIdResolve"];
         delete?: never;
@@ -973,7 +973,7 @@ export interface paths {
         put?: never;
         /**
          * Request a withdrawal
-         * @description Requests a transfer from your wallet to the bank account in your profile. A later change of the profile does not affect it. The amount is deducted from the balance at once, and returned only if an operator rejects the withdrawal. An amount above the balance is 422 under `amount`, and a profile without a bank account is 422 under `bank_account_number`. Requires `payments.view_own`.
+         * @description Requests a transfer from your wallet to the bank account in your profile. A later change of the profile does not affect it. The amount is deducted from the balance at once, and returned only if an operator rejects the withdrawal. An amount above the balance returns 422 under `amount`, and a profile without a bank account returns 422 under `bank_account_number`. Requires `payments.view_own`.
          */
         post: operations["postPaymentsWithdrawals"];
         delete?: never;
@@ -991,7 +991,7 @@ export interface paths {
         };
         /**
          * Retrieve a payment
-         * @description Returns a payment. Requires `payments.view_own` for your own payment. Another user’s payment is 403 without `payments.view_all`, and an unknown id is 404.
+         * @description Returns a payment. Requires `payments.view_own` for your own payment. Another user’s payment returns 403 without `payments.view_all`, and an unknown id returns 404.
          */
         get: operations["getPaymentsById"];
         put?: never;
@@ -1013,7 +1013,7 @@ export interface paths {
         put?: never;
         /**
          * Mark a withdrawal as paid
-         * @description Records that the bank transfer of a withdrawal was made, and notifies its user. The balance stays the same, because the amount was deducted when the withdrawal was requested. Repeating the request returns the payment unchanged; a rejected withdrawal is 409. Requires `payments.settle_withdrawals`.
+         * @description Records that the bank transfer of a withdrawal was made, and notifies its user. The balance stays the same, because the amount was deducted when the withdrawal was requested. Repeating the request returns the payment unchanged; a rejected withdrawal returns 409. Requires `payments.settle_withdrawals`.
          */
         post: operations["postPaymentsByIdPay"];
         delete?: never;
@@ -1033,7 +1033,7 @@ export interface paths {
         put?: never;
         /**
          * Reject a withdrawal
-         * @description Rejects a withdrawal, returns its amount to the spendable balance, and notifies its user. Repeating the request returns the payment unchanged; a paid withdrawal is 409. Requires `payments.settle_withdrawals`.
+         * @description Rejects a withdrawal, returns its amount to the spendable balance, and notifies its user. Repeating the request returns the payment unchanged; a paid withdrawal returns 409. Requires `payments.settle_withdrawals`.
          */
         post: operations["postPaymentsByIdReject"];
         delete?: never;
@@ -1053,7 +1053,7 @@ export interface paths {
         put?: never;
         /**
          * Resolve a disputed deposit
-         * @description Closes a disputed deposit and notifies its user. `credited` adds the requested amount to the wallet, whatever the gateway took. `returned` adds nothing: the operator has returned the money to the payer. Repeating the request with the same outcome returns the payment unchanged. The other outcome is 409, and so is a deposit that is not disputed. Requires `payments.resolve_disputes`.
+         * @description Closes a disputed deposit and notifies its user. `credited` adds the requested amount to the wallet, whatever the gateway took. `returned` adds nothing: the operator has returned the money to the payer. Repeating the request with the same outcome returns the payment unchanged. The other outcome returns 409, and so does a deposit that is not disputed. Requires `payments.resolve_disputes`.
          */
         post: operations["postPaymentsByIdResolve"];
         delete?: never;
@@ -1077,7 +1077,7 @@ export interface paths {
         put?: never;
         /**
          * Create a post
-         * @description Creates a post on your own profile or on the profile of a gym that you own. Another user’s profile is 403, and an unknown one is 422 under `profile_id`. A draft is shown only to the owner of its profile and to holders of `posts.view_all`. Requires `posts.create`.
+         * @description Creates a post on your own profile or on the profile of a gym that you own. Another user’s profile is 403, and an unknown one returns 422 under `profile_id`. A draft is shown only to the owner of its profile and to holders of `posts.view_all`. Requires `posts.create`.
          */
         post: operations["postPosts"];
         delete?: never;
@@ -1095,7 +1095,7 @@ export interface paths {
         };
         /**
          * Retrieve a post
-         * @description Returns a post. A draft, or a post of an inactive gym, is 404 for everyone but the owner of its profile and holders of `posts.view_all`. Guests may read posts; signed-in users need `posts.view` or `posts.view_all`.
+         * @description Returns a post. A draft, or a post of an inactive gym, returns 404 for everyone but the owner of its profile and holders of `posts.view_all`. Guests may read posts; signed-in users need `posts.view` or `posts.view_all`.
          */
         get: operations["getPostsById"];
         /**
@@ -1203,7 +1203,7 @@ export interface paths {
         };
         /**
          * List training services
-         * @description Returns training services with a running boost first (pro before basic), then the newest. `search` matches any part of the title or description. Inactive training services are shown only to their seller and to holders of `posts.view_all`. Those of an account whose deletion is scheduled are left out unless you hold `users.view_all`, so a page may have fewer rows than `per_page`.
+         * @description Returns training services with an active boost first (pro before basic), then the newest. `search` matches any part of the title or description. Inactive training services are shown only to their seller and to holders of `posts.view_all`. Those of an account whose deletion is scheduled are left out unless you hold `users.view_all`, so a page may have fewer rows than `per_page`.
          */
         get: operations["getTrainingServices"];
         put?: never;
@@ -1227,7 +1227,7 @@ export interface paths {
         };
         /**
          * Retrieve a training service
-         * @description Returns a training service. An inactive one is 404 for everyone but its seller and holders of `posts.view_all` or `training_services.update_any`. While the deletion of the seller’s account is scheduled, it is 404 for everyone but the seller and holders of `users.view_all`.
+         * @description Returns a training service. An inactive one returns 404 for everyone but its seller and holders of `posts.view_all` or `training_services.update_any`. While the deletion of the seller’s account is scheduled, it returns 404 for everyone but the seller and holders of `users.view_all`.
          */
         get: operations["getTrainingServicesById"];
         /**
@@ -1468,7 +1468,7 @@ export interface components {
              * @description Id, which never changes
              */
             id: number;
-            /** @description Name that the app has given itself. Nobody has verified it. */
+            /** @description Name that the app has chosen for itself. It is not verified. */
             client_name: string | null;
             /** @description Scopes that you have granted to the app */
             scopes: string[];
@@ -1480,7 +1480,7 @@ export interface components {
             last_used_at: string;
         };
         AppGrantList: {
-            /** @description Rows of this page */
+            /** @description Items on this page */
             data: components["schemas"]["AppGrant"][];
             links: components["schemas"]["PageLinks"];
             meta: components["schemas"]["PageMeta"];
@@ -1521,7 +1521,7 @@ export interface components {
             created_at: string;
         };
         AuditEntryList: {
-            /** @description Rows of this page */
+            /** @description Items on this page */
             data: components["schemas"]["AuditEntry"][];
             links: components["schemas"]["PageLinks"];
             meta: components["schemas"]["PageMeta"];
@@ -1558,7 +1558,7 @@ export interface components {
             state: components["schemas"]["State"];
         };
         CityList: {
-            /** @description Rows of this page */
+            /** @description Items on this page */
             data: components["schemas"]["City"][];
             links: components["schemas"]["PageLinks"];
             meta: components["schemas"]["PageMeta"];
@@ -1685,7 +1685,7 @@ export interface components {
             reported: components["schemas"]["GatewayReport"];
         };
         DisputedDepositList: {
-            /** @description Rows of this page */
+            /** @description Items on this page */
             data: components["schemas"]["DisputedDeposit"][];
             links: components["schemas"]["PageLinks"];
             meta: components["schemas"]["PageMeta"];
@@ -1744,7 +1744,7 @@ export interface components {
             created_at: string;
             /** @description When it was last changed. `YYYY-MM-DD HH:MM:SS` in UTC. */
             updated_at: string;
-            /** @description How crowded the gym is; null if `show_crowd` is false, or if nothing was reported */
+            /** @description How crowded the gym is; null if `show_crowd` is false or nothing has been reported */
             crowd: components["schemas"]["Crowd"] | null;
             /** @description City of the gym; null if none is set */
             city: components["schemas"]["City"] | null;
@@ -1754,7 +1754,7 @@ export interface components {
             working_periods: components["schemas"]["WorkingPeriod"][];
             /** @description Whether the gym is open; null if it has no working periods */
             working_status: components["schemas"]["WorkingStatus"] | null;
-            /** @description Running boost; null without one */
+            /** @description Active boost; null without one */
             boost: components["schemas"]["MarketingBoost"] | null;
             /** @description Public files of the gym */
             media: components["schemas"]["Media"][];
@@ -1763,7 +1763,7 @@ export interface components {
              * @description Number of ratings
              */
             rating_count: number;
-            /** @description Average of the ratings; 0 without any */
+            /** @description Average of the ratings; 0 without ratings */
             rating_average: number;
             /**
              * Format: int64
@@ -1780,13 +1780,13 @@ export interface components {
             gym_license_rejection_reason?: string | null;
         };
         GymLicenseReviews: {
-            /** @description Rows of this page */
+            /** @description Items on this page */
             data: components["schemas"]["Gym"][];
             links: components["schemas"]["PageLinks"];
             meta: components["schemas"]["LicenseReviewPageMeta"];
         };
         GymList: {
-            /** @description Rows of this page */
+            /** @description Items on this page */
             data: components["schemas"]["Gym"][];
             links: components["schemas"]["PageLinks"];
             meta: components["schemas"]["PageMeta"];
@@ -1816,22 +1816,22 @@ export interface components {
         LicenseReviewPageMeta: {
             /**
              * Format: int64
-             * @description Number of this page. Null for a page by `cursor`.
+             * @description Page number. Null for a page by `cursor`.
              */
             current_page: number | null;
             /**
              * Format: int64
-             * @description Number of the first row of this page. Null for a page without rows, and for a page by `cursor`.
+             * @description Position of the first item on this page, from 1. Null for an empty page, and for a page by `cursor`.
              */
             from: number | null;
             /**
              * Format: int64
-             * @description Number of the last row of this page. Null for a page without rows, and for a page by `cursor`.
+             * @description Position of the last item on this page. Null for an empty page, and for a page by `cursor`.
              */
             to: number | null;
             /**
              * Format: int64
-             * @description Largest number of rows on a page
+             * @description Maximum number of items per page
              */
             per_page: number;
             /**
@@ -1841,7 +1841,7 @@ export interface components {
             last_page: number | null;
             /**
              * Format: int64
-             * @description Number of rows on all pages. Null for a page by `cursor`, and for a search in which counting would read more than 1,000 rows.
+             * @description Number of items on all pages. Null for a page by `cursor`, and for a search in which counting would read more than 1,000 rows.
              */
             total: number | null;
             /** @description Address of the list, without a query */
@@ -1862,7 +1862,7 @@ export interface components {
             title: string;
         };
         MajorList: {
-            /** @description Rows of this page */
+            /** @description Items on this page */
             data: components["schemas"]["Major"][];
             links: components["schemas"]["PageLinks"];
             meta: components["schemas"]["PageMeta"];
@@ -1921,7 +1921,7 @@ export interface components {
              * @description Size in bytes
              */
             size: number;
-            /** @description What a private document is for, e.g. `gym_license`; null for a public file */
+            /** @description Purpose of a private document, e.g. `gym_license`; null for a public file */
             purpose: string | null;
             /** @description When it was created. `YYYY-MM-DD HH:MM:SS` in UTC. */
             created_at: string;
@@ -1974,7 +1974,7 @@ export interface components {
             created_at: string;
         };
         NotificationList: {
-            /** @description Rows of this page */
+            /** @description Items on this page */
             data: components["schemas"]["Notification"][];
             links: components["schemas"]["PageLinks"];
             meta: components["schemas"]["NotificationPageMeta"];
@@ -1983,22 +1983,22 @@ export interface components {
         NotificationPageMeta: {
             /**
              * Format: int64
-             * @description Number of this page. Null for a page by `cursor`.
+             * @description Page number. Null for a page by `cursor`.
              */
             current_page: number | null;
             /**
              * Format: int64
-             * @description Number of the first row of this page. Null for a page without rows, and for a page by `cursor`.
+             * @description Position of the first item on this page, from 1. Null for an empty page, and for a page by `cursor`.
              */
             from: number | null;
             /**
              * Format: int64
-             * @description Number of the last row of this page. Null for a page without rows, and for a page by `cursor`.
+             * @description Position of the last item on this page. Null for an empty page, and for a page by `cursor`.
              */
             to: number | null;
             /**
              * Format: int64
-             * @description Largest number of rows on a page
+             * @description Maximum number of items per page
              */
             per_page: number;
             /**
@@ -2008,7 +2008,7 @@ export interface components {
             last_page: number | null;
             /**
              * Format: int64
-             * @description Number of rows on all pages. Null for a page by `cursor`, and for a search in which counting would read more than 1,000 rows.
+             * @description Number of items on all pages. Null for a page by `cursor`, and for a search in which counting would read more than 1,000 rows.
              */
             total: number | null;
             /** @description Address of the list, without a query */
@@ -2141,29 +2141,29 @@ export interface components {
             last: string | null;
             /** @description Address of the previous page. Null on the first page, and for a page by `cursor`. */
             prev: string | null;
-            /** @description Address of the next page, or null on the last one. A page of a search that takes long may have fewer rows, or none; `next` then continues the search by cursor. It also continues by cursor after the last page that a number reaches. */
+            /** @description Address of the next page, or null on the last one. A page of a search that takes long may have fewer items, or none; `next` then continues the search by cursor. It also continues by cursor after the last page that a number reaches. */
             next: string | null;
         };
         /** @description Where this page is in the list */
         PageMeta: {
             /**
              * Format: int64
-             * @description Number of this page. Null for a page by `cursor`.
+             * @description Page number. Null for a page by `cursor`.
              */
             current_page: number | null;
             /**
              * Format: int64
-             * @description Number of the first row of this page. Null for a page without rows, and for a page by `cursor`.
+             * @description Position of the first item on this page, from 1. Null for an empty page, and for a page by `cursor`.
              */
             from: number | null;
             /**
              * Format: int64
-             * @description Number of the last row of this page. Null for a page without rows, and for a page by `cursor`.
+             * @description Position of the last item on this page. Null for an empty page, and for a page by `cursor`.
              */
             to: number | null;
             /**
              * Format: int64
-             * @description Largest number of rows on a page
+             * @description Maximum number of items per page
              */
             per_page: number;
             /**
@@ -2173,7 +2173,7 @@ export interface components {
             last_page: number | null;
             /**
              * Format: int64
-             * @description Number of rows on all pages. Null for a page by `cursor`, and for a search in which counting would read more than 1,000 rows.
+             * @description Number of items on all pages. Null for a page by `cursor`, and for a search in which counting would read more than 1,000 rows.
              */
             total: number | null;
             /** @description Address of the list, without a query */
@@ -2229,7 +2229,7 @@ export interface components {
             user_balance?: number;
         };
         PaymentList: {
-            /** @description Rows of this page */
+            /** @description Items on this page */
             data: components["schemas"]["Payment"][];
             links: components["schemas"]["PageLinks"];
             meta: components["schemas"]["PageMeta"];
@@ -2302,7 +2302,7 @@ export interface components {
              * @description Id, which never changes
              */
             id: number;
-            /** @description Name that you have given the token */
+            /** @description Name that you gave the token */
             name: string;
             /** @description Permissions to which the token is restricted. Null: it may do what your account may do, except change credentials. */
             permissions: string[] | null;
@@ -2312,7 +2312,7 @@ export interface components {
             expires_at: string;
         };
         PersonalAccessTokenList: {
-            /** @description Rows of this page */
+            /** @description Items on this page */
             data: components["schemas"]["PersonalAccessToken"][];
             links: components["schemas"]["PageLinks"];
             meta: components["schemas"]["PageMeta"];
@@ -2445,7 +2445,7 @@ export interface components {
             major_ids?: string | null;
         };
         PostList: {
-            /** @description Rows of this page */
+            /** @description Items on this page */
             data: components["schemas"]["Post"][];
             links: components["schemas"]["PageLinks"];
             meta: components["schemas"]["PageMeta"];
@@ -2592,7 +2592,7 @@ export interface components {
             profile_type: string;
             /**
              * Format: int64
-             * @description Your user id, or the id of your gym
+             * @description Your user id or the id of your gym
              */
             profile_id: number;
             /** @description Title of the post: one line with a visible character, without control characters and direction overrides */
@@ -2927,7 +2927,7 @@ export interface components {
             in_blog?: boolean;
         };
         PutRolesByIdRequest: {
-            /** @description Title for people: one line with a visible character, without control characters and direction overrides */
+            /** @description Display name: one line with a visible character, without control characters and direction overrides */
             title?: string;
             /** @description All permissions of the role; they replace its current ones */
             permissions?: ("users.view_limited" | "users.view_all" | "users.update_any" | "users.delete" | "roles.manage" | "gyms.create" | "gyms.update" | "gyms.update_any" | "gyms.transfer_ownership" | "gyms.approve_license" | "gyms.view_all" | "posts.create" | "posts.view" | "posts.view_all" | "posts.update_any" | "training_services.create" | "training_services.update_any" | "payments.view_own" | "payments.view_all" | "payments.settle_withdrawals" | "payments.resolve_disputes" | "payments.buy_premium" | "payments.boost_own" | "payments.boost_all" | "audit.view" | "operations.manage")[];
@@ -3056,13 +3056,13 @@ export interface components {
             id: number;
             /** @description Name in the code, which never changes */
             name: string;
-            /** @description Title for people */
+            /** @description Display name */
             title: string;
-            /** @description Permissions that the role gives */
+            /** @description Permissions that the role grants */
             permissions: string[];
         };
         RoleList: {
-            /** @description Rows of this page */
+            /** @description Items on this page */
             data: components["schemas"]["Role"][];
             links: components["schemas"]["PageLinks"];
             meta: components["schemas"]["PageMeta"];
@@ -3106,7 +3106,7 @@ export interface components {
             device: components["schemas"]["Device"] | null;
         };
         SessionList: {
-            /** @description Rows of this page */
+            /** @description Items on this page */
             data: components["schemas"]["Session"][];
             links: components["schemas"]["PageLinks"];
             meta: components["schemas"]["PageMeta"];
@@ -3204,7 +3204,7 @@ export interface components {
             created_at: string;
         };
         StorePurchaseRefundList: {
-            /** @description Rows of this page */
+            /** @description Items on this page */
             data: components["schemas"]["StorePurchaseRefund"][];
             links: components["schemas"]["PageLinks"];
             meta: components["schemas"]["PageMeta"];
@@ -3250,7 +3250,7 @@ export interface components {
             created_at: string;
         };
         TraineeList: {
-            /** @description Rows of this page */
+            /** @description Items on this page */
             data: components["schemas"]["Trainee"][];
             links: components["schemas"]["PageLinks"];
             meta: components["schemas"]["PageMeta"];
@@ -3259,12 +3259,12 @@ export interface components {
             data: components["schemas"]["Trainee"];
         };
         TrainerLicenseReviews: {
-            /** @description Rows of this page */
+            /** @description Items on this page */
             data: components["schemas"]["User"][];
             links: components["schemas"]["PageLinks"];
             meta: components["schemas"]["LicenseReviewPageMeta"];
         };
-        /** @description What a trainer sells */
+        /** @description A service that a trainer sells */
         TrainingService: {
             /**
              * Format: int64
@@ -3293,7 +3293,7 @@ export interface components {
             duration_days: number;
             /** @description Whether it is on sale; an inactive one is hidden from the public and cannot be bought */
             is_active: boolean;
-            /** @description Running boost; null without one */
+            /** @description Active boost; null without one */
             boost: components["schemas"]["MarketingBoost"] | null;
             /** @description Files of the training service */
             media: components["schemas"]["Media"][];
@@ -3303,7 +3303,7 @@ export interface components {
             updated_at: string;
         };
         TrainingServiceList: {
-            /** @description Rows of this page */
+            /** @description Items on this page */
             data: components["schemas"]["TrainingService"][];
             links: components["schemas"]["PageLinks"];
             meta: components["schemas"]["PageMeta"];
@@ -3327,7 +3327,7 @@ export interface components {
              * @description Id, which never changes
              */
             id: number;
-            /** @description Name to sign in with, unique */
+            /** @description Unique name to sign in with */
             username: string;
             /** @description First name; empty for an erased account */
             first_name: string;
@@ -3344,15 +3344,15 @@ export interface components {
             height: number | null;
             /** @description Date of birth, `YYYY-MM-DD` */
             birth_date: string | null;
-            /** @description Gender; null if it is not given */
+            /** @description Gender; null if not specified */
             gender: ("male" | "female" | "other") | null;
             /** @description Whether the user identifies as a trainer. It authorizes nothing. */
             is_trainer: boolean;
             /** @description Whether the user identifies as a gym owner. It authorizes nothing. */
             is_gym_owner: boolean;
-            /** @description Files of the user, without private documents */
+            /** @description Public files of the user */
             media: components["schemas"]["Media"][];
-            /** @description Running premium subscription; null without one */
+            /** @description Active premium subscription; null without one */
             current_subscription: components["schemas"]["PremiumSubscription"] | null;
             /** @description Email address, in lower case */
             email?: string;
@@ -3397,7 +3397,7 @@ export interface components {
             code?: "license_replaced";
         };
         UserList: {
-            /** @description Rows of this page */
+            /** @description Items on this page */
             data: components["schemas"]["User"][];
             links: components["schemas"]["PageLinks"];
             meta: components["schemas"]["PageMeta"];
@@ -3425,7 +3425,7 @@ export interface components {
         ValidationError: {
             /** @description Human-readable text, in the language of the request */
             message: string;
-            /** @description Messages by the name of the field */
+            /** @description Messages by field name */
             errors: {
                 [key: string]: string[];
             };
@@ -3687,13 +3687,13 @@ export interface operations {
     getAuditLog: {
         parameters: {
             query?: {
-                /** @description Number of the page, from 1. Ignored with a `cursor`. Only a `cursor` reaches the pages that begin after row 10,000. */
+                /** @description Page number, from 1. Ignored with a `cursor`. Only a `cursor` reaches the pages that begin after item 10,000. */
                 page?: number;
-                /** @description Rows on a page, 30 by default. A number above 100 is treated as 100. */
+                /** @description Items per page, 30 by default. A number above 100 is treated as 100. */
                 per_page?: number;
                 /** @description `meta.next_cursor` of the previous page */
                 cursor?: string;
-                /** @description Only actions of this user */
+                /** @description Only actions by this user */
                 actor_id?: number;
                 /** @description Only actions on resources of this type */
                 subject_type?: "user" | "role" | "payment" | "refund" | "boost" | "gym" | "post" | "training_service" | "media" | "dead_letters";
@@ -4044,9 +4044,9 @@ export interface operations {
     getAuthGrants: {
         parameters: {
             query?: {
-                /** @description Number of the page, from 1. Ignored with a `cursor`. Only a `cursor` reaches the pages that begin after row 10,000. */
+                /** @description Page number, from 1. Ignored with a `cursor`. Only a `cursor` reaches the pages that begin after item 10,000. */
                 page?: number;
-                /** @description Rows on a page, 30 by default. A number above 100 is treated as 100. */
+                /** @description Items per page, 30 by default. A number above 100 is treated as 100. */
                 per_page?: number;
                 /** @description `meta.next_cursor` of the previous page */
                 cursor?: string;
@@ -4812,9 +4812,9 @@ export interface operations {
     getAuthSessions: {
         parameters: {
             query?: {
-                /** @description Number of the page, from 1. Ignored with a `cursor`. Only a `cursor` reaches the pages that begin after row 10,000. */
+                /** @description Page number, from 1. Ignored with a `cursor`. Only a `cursor` reaches the pages that begin after item 10,000. */
                 page?: number;
-                /** @description Rows on a page, 30 by default. A number above 100 is treated as 100. */
+                /** @description Items per page, 30 by default. A number above 100 is treated as 100. */
                 per_page?: number;
                 /** @description `meta.next_cursor` of the previous page */
                 cursor?: string;
@@ -4922,9 +4922,9 @@ export interface operations {
     getAuthTokens: {
         parameters: {
             query?: {
-                /** @description Number of the page, from 1. Ignored with a `cursor`. Only a `cursor` reaches the pages that begin after row 10,000. */
+                /** @description Page number, from 1. Ignored with a `cursor`. Only a `cursor` reaches the pages that begin after item 10,000. */
                 page?: number;
-                /** @description Rows on a page, 30 by default. A number above 100 is treated as 100. */
+                /** @description Items per page, 30 by default. A number above 100 is treated as 100. */
                 per_page?: number;
                 /** @description `meta.next_cursor` of the previous page */
                 cursor?: string;
@@ -5083,9 +5083,9 @@ export interface operations {
     getCities: {
         parameters: {
             query?: {
-                /** @description Number of the page, from 1. Ignored with a `cursor`. Only a `cursor` reaches the pages that begin after row 10,000. */
+                /** @description Page number, from 1. Ignored with a `cursor`. Only a `cursor` reaches the pages that begin after item 10,000. */
                 page?: number;
-                /** @description Rows on a page, 30 by default. A number above 100 is treated as 100. */
+                /** @description Items per page, 30 by default. A number above 100 is treated as 100. */
                 per_page?: number;
                 /** @description `meta.next_cursor` of the previous page */
                 cursor?: string;
@@ -5161,9 +5161,9 @@ export interface operations {
     getGyms: {
         parameters: {
             query?: {
-                /** @description Number of the page, from 1. Ignored with a `cursor`. Only a `cursor` reaches the pages that begin after row 10,000. */
+                /** @description Page number, from 1. Ignored with a `cursor`. Only a `cursor` reaches the pages that begin after item 10,000. */
                 page?: number;
-                /** @description Rows on a page, 30 by default. A number above 100 is treated as 100. */
+                /** @description Items per page, 30 by default. A number above 100 is treated as 100. */
                 per_page?: number;
                 /** @description `meta.next_cursor` of the previous page */
                 cursor?: string;
@@ -5394,9 +5394,9 @@ export interface operations {
     getGymsLicenseReviews: {
         parameters: {
             query?: {
-                /** @description Number of the page, from 1. Ignored with a `cursor`. Only a `cursor` reaches the pages that begin after row 10,000. */
+                /** @description Page number, from 1. Ignored with a `cursor`. Only a `cursor` reaches the pages that begin after item 10,000. */
                 page?: number;
-                /** @description Rows on a page, 30 by default. A number above 100 is treated as 100. */
+                /** @description Items per page, 30 by default. A number above 100 is treated as 100. */
                 per_page?: number;
                 /** @description `meta.next_cursor` of the previous page */
                 cursor?: string;
@@ -6083,9 +6083,9 @@ export interface operations {
     getMajors: {
         parameters: {
             query?: {
-                /** @description Number of the page, from 1. Ignored with a `cursor`. Only a `cursor` reaches the pages that begin after row 10,000. */
+                /** @description Page number, from 1. Ignored with a `cursor`. Only a `cursor` reaches the pages that begin after item 10,000. */
                 page?: number;
-                /** @description Rows on a page, 30 by default. A number above 100 is treated as 100. */
+                /** @description Items per page, 30 by default. A number above 100 is treated as 100. */
                 per_page?: number;
                 /** @description `meta.next_cursor` of the previous page */
                 cursor?: string;
@@ -6396,9 +6396,9 @@ export interface operations {
     getNotifications: {
         parameters: {
             query?: {
-                /** @description Number of the page, from 1. Ignored with a `cursor`. Only a `cursor` reaches the pages that begin after row 10,000. */
+                /** @description Page number, from 1. Ignored with a `cursor`. Only a `cursor` reaches the pages that begin after item 10,000. */
                 page?: number;
-                /** @description Rows on a page, 30 by default. A number above 100 is treated as 100. */
+                /** @description Items per page, 30 by default. A number above 100 is treated as 100. */
                 per_page?: number;
                 /** @description `meta.next_cursor` of the previous page */
                 cursor?: string;
@@ -6814,9 +6814,9 @@ export interface operations {
     getPayments: {
         parameters: {
             query?: {
-                /** @description Number of the page, from 1. Ignored with a `cursor`. Only a `cursor` reaches the pages that begin after row 10,000. */
+                /** @description Page number, from 1. Ignored with a `cursor`. Only a `cursor` reaches the pages that begin after item 10,000. */
                 page?: number;
-                /** @description Rows on a page, 30 by default. A number above 100 is treated as 100. */
+                /** @description Items per page, 30 by default. A number above 100 is treated as 100. */
                 per_page?: number;
                 /** @description `meta.next_cursor` of the previous page */
                 cursor?: string;
@@ -6997,7 +6997,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Key of your choice, a new one for each purchase, deposit or withdrawal, e.g. a UUID. For 24 hours, repeating the request with its key returns the first response again, or 409 while the first request is still running. The same key with another request is 422 under `idempotency_key`. */
+                /** @description Key of your choice, a new one for each purchase, deposit or withdrawal, e.g. a UUID. For 24 hours, repeating the request with its key returns the first response again, or 409 while the first request is still running. The same key with another request returns 422 under `idempotency_key`. */
                 "idempotency-key"?: string;
             };
             path?: never;
@@ -7042,7 +7042,7 @@ export interface operations {
              * @description The request is malformed, or not possible in the current state.
              *
              *     - `payments.insufficient_balance`: The balance of the wallet is too low.
-             *     - `payments.boost_already_live`: A boost of the target is still running.
+             *     - `payments.boost_already_live`: A boost of the target is still active.
              *     - `bad_request`: The request is malformed, for example because its body is incomplete.
              */
             400: {
@@ -7112,7 +7112,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Key of your choice, a new one for each purchase, deposit or withdrawal, e.g. a UUID. For 24 hours, repeating the request with its key returns the first response again, or 409 while the first request is still running. The same key with another request is 422 under `idempotency_key`. */
+                /** @description Key of your choice, a new one for each purchase, deposit or withdrawal, e.g. a UUID. For 24 hours, repeating the request with its key returns the first response again, or 409 while the first request is still running. The same key with another request returns 422 under `idempotency_key`. */
                 "idempotency-key"?: string;
             };
             path?: never;
@@ -7154,7 +7154,7 @@ export interface operations {
              * @description The request is malformed, or not possible in the current state.
              *
              *     - `payments.insufficient_balance`: The balance of the wallet is too low.
-             *     - `payments.premium_already_active`: A premium subscription is still running.
+             *     - `payments.premium_already_active`: A premium subscription is still active.
              *     - `bad_request`: The request is malformed, for example because its body is incomplete.
              */
             400: {
@@ -7224,7 +7224,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Key of your choice, a new one for each purchase, deposit or withdrawal, e.g. a UUID. For 24 hours, repeating the request with its key returns the first response again, or 409 while the first request is still running. The same key with another request is 422 under `idempotency_key`. */
+                /** @description Key of your choice, a new one for each purchase, deposit or withdrawal, e.g. a UUID. For 24 hours, repeating the request with its key returns the first response again, or 409 while the first request is still running. The same key with another request returns 422 under `idempotency_key`. */
                 "idempotency-key"?: string;
             };
             path?: never;
@@ -7319,7 +7319,7 @@ export interface operations {
             /**
              * @description Something went wrong on our side.
              *
-             *     - `payments.provider_error`: The bank gateway or the app store did not return a usable answer.
+             *     - `payments.provider_error`: The bank gateway or the app store did not return a usable response.
              */
             500: {
                 headers: {
@@ -7430,7 +7430,7 @@ export interface operations {
             /**
              * @description Something went wrong on our side.
              *
-             *     - `payments.provider_error`: The bank gateway or the app store did not return a usable answer.
+             *     - `payments.provider_error`: The bank gateway or the app store did not return a usable response.
              */
             500: {
                 headers: {
@@ -7452,9 +7452,9 @@ export interface operations {
     getPaymentsDepositDisputed: {
         parameters: {
             query?: {
-                /** @description Number of the page, from 1. Ignored with a `cursor`. Only a `cursor` reaches the pages that begin after row 10,000. */
+                /** @description Page number, from 1. Ignored with a `cursor`. Only a `cursor` reaches the pages that begin after item 10,000. */
                 page?: number;
-                /** @description Rows on a page, 30 by default. A number above 100 is treated as 100. */
+                /** @description Items per page, 30 by default. A number above 100 is treated as 100. */
                 per_page?: number;
                 /** @description `meta.next_cursor` of the previous page */
                 cursor?: string;
@@ -7700,8 +7700,8 @@ export interface operations {
             /**
              * @description The request is malformed, or not possible in the current state.
              *
-             *     - `store_purchase.premium_already_active`: A premium subscription is still running. If the purchase was paid, it is queued for a refund.
-             *     - `store_purchase.boost_already_live`: A boost of the target is still running. If the purchase was paid, it is queued for a refund.
+             *     - `store_purchase.premium_already_active`: A premium subscription is still active. If the purchase was paid, it is queued for a refund.
+             *     - `store_purchase.boost_already_live`: A boost of the target is still active. If the purchase was paid, it is queued for a refund.
              *     - `store_purchase.verification_failed`: The store did not confirm the purchase.
              *     - `bad_request`: The request is malformed, for example because its body is incomplete.
              */
@@ -7749,7 +7749,7 @@ export interface operations {
             /**
              * @description Something went wrong on our side.
              *
-             *     - `payments.provider_error`: The bank gateway or the app store did not return a usable answer.
+             *     - `payments.provider_error`: The bank gateway or the app store did not return a usable response.
              *     - `store_purchase.grant_failed`: The store confirmed the purchase, but it could not be granted. The grant is retried in the background.
              *     - `internal`: Something unexpected went wrong on our side.
              */
@@ -7773,9 +7773,9 @@ export interface operations {
     getPaymentsStorePurchasesRefundQueue: {
         parameters: {
             query?: {
-                /** @description Number of the page, from 1. Ignored with a `cursor`. Only a `cursor` reaches the pages that begin after row 10,000. */
+                /** @description Page number, from 1. Ignored with a `cursor`. Only a `cursor` reaches the pages that begin after item 10,000. */
                 page?: number;
-                /** @description Rows on a page, 30 by default. A number above 100 is treated as 100. */
+                /** @description Items per page, 30 by default. A number above 100 is treated as 100. */
                 per_page?: number;
                 /** @description `meta.next_cursor` of the previous page */
                 cursor?: string;
@@ -7920,7 +7920,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Key of your choice, a new one for each purchase, deposit or withdrawal, e.g. a UUID. For 24 hours, repeating the request with its key returns the first response again, or 409 while the first request is still running. The same key with another request is 422 under `idempotency_key`. */
+                /** @description Key of your choice, a new one for each purchase, deposit or withdrawal, e.g. a UUID. For 24 hours, repeating the request with its key returns the first response again, or 409 while the first request is still running. The same key with another request returns 422 under `idempotency_key`. */
                 "idempotency-key"?: string;
             };
             path?: never;
@@ -8462,9 +8462,9 @@ export interface operations {
                 search?: string;
                 /** @description Order by id: `DESC` (newest first) or `ASC` (oldest first) */
                 order?: "ASC" | "DESC";
-                /** @description Number of the page, from 1. Ignored with a `cursor`. Only a `cursor` reaches the pages that begin after row 10,000. */
+                /** @description Page number, from 1. Ignored with a `cursor`. Only a `cursor` reaches the pages that begin after item 10,000. */
                 page?: number;
-                /** @description Rows on a page, 30 by default. A number above 100 is treated as 100. */
+                /** @description Items per page, 30 by default. A number above 100 is treated as 100. */
                 per_page?: number;
                 /** @description `meta.next_cursor` of the previous page */
                 cursor?: string;
@@ -8750,9 +8750,9 @@ export interface operations {
     getRoles: {
         parameters: {
             query?: {
-                /** @description Number of the page, from 1. Ignored with a `cursor`. Only a `cursor` reaches the pages that begin after row 10,000. */
+                /** @description Page number, from 1. Ignored with a `cursor`. Only a `cursor` reaches the pages that begin after item 10,000. */
                 page?: number;
-                /** @description Rows on a page, 30 by default. A number above 100 is treated as 100. */
+                /** @description Items per page, 30 by default. A number above 100 is treated as 100. */
                 per_page?: number;
                 /** @description `meta.next_cursor` of the previous page */
                 cursor?: string;
@@ -8895,9 +8895,9 @@ export interface operations {
                 training_service_id?: number;
                 /** @description True: only delivered results. False: only undelivered results. */
                 is_delivered?: boolean;
-                /** @description Number of the page, from 1. Ignored with a `cursor`. Only a `cursor` reaches the pages that begin after row 10,000. */
+                /** @description Page number, from 1. Ignored with a `cursor`. Only a `cursor` reaches the pages that begin after item 10,000. */
                 page?: number;
-                /** @description Rows on a page, 30 by default. A number above 100 is treated as 100. */
+                /** @description Items per page, 30 by default. A number above 100 is treated as 100. */
                 per_page?: number;
                 /** @description `meta.next_cursor` of the previous page */
                 cursor?: string;
@@ -9095,9 +9095,9 @@ export interface operations {
                 min_price?: number;
                 /** @description Highest price in Tooman, inclusive */
                 max_price?: number;
-                /** @description Number of the page, from 1. Ignored with a `cursor`. Only a `cursor` reaches the pages that begin after row 10,000. */
+                /** @description Page number, from 1. Ignored with a `cursor`. Only a `cursor` reaches the pages that begin after item 10,000. */
                 page?: number;
-                /** @description Rows on a page, 30 by default. A number above 100 is treated as 100. */
+                /** @description Items per page, 30 by default. A number above 100 is treated as 100. */
                 per_page?: number;
                 /** @description `meta.next_cursor` of the previous page */
                 cursor?: string;
@@ -9566,7 +9566,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Key of your choice, a new one for each purchase, deposit or withdrawal, e.g. a UUID. For 24 hours, repeating the request with its key returns the first response again, or 409 while the first request is still running. The same key with another request is 422 under `idempotency_key`. */
+                /** @description Key of your choice, a new one for each purchase, deposit or withdrawal, e.g. a UUID. For 24 hours, repeating the request with its key returns the first response again, or 409 while the first request is still running. The same key with another request returns 422 under `idempotency_key`. */
                 "idempotency-key"?: string;
             };
             path: {
@@ -9719,9 +9719,9 @@ export interface operations {
     getUsers: {
         parameters: {
             query?: {
-                /** @description Number of the page, from 1. Ignored with a `cursor`. Only a `cursor` reaches the pages that begin after row 10,000. */
+                /** @description Page number, from 1. Ignored with a `cursor`. Only a `cursor` reaches the pages that begin after item 10,000. */
                 page?: number;
-                /** @description Rows on a page, 30 by default. A number above 100 is treated as 100. */
+                /** @description Items per page, 30 by default. A number above 100 is treated as 100. */
                 per_page?: number;
                 /** @description `meta.next_cursor` of the previous page */
                 cursor?: string;
@@ -9855,9 +9855,9 @@ export interface operations {
     getUsersLicenseReviews: {
         parameters: {
             query?: {
-                /** @description Number of the page, from 1. Ignored with a `cursor`. Only a `cursor` reaches the pages that begin after row 10,000. */
+                /** @description Page number, from 1. Ignored with a `cursor`. Only a `cursor` reaches the pages that begin after item 10,000. */
                 page?: number;
-                /** @description Rows on a page, 30 by default. A number above 100 is treated as 100. */
+                /** @description Items per page, 30 by default. A number above 100 is treated as 100. */
                 per_page?: number;
                 /** @description `meta.next_cursor` of the previous page */
                 cursor?: string;
@@ -10404,9 +10404,9 @@ export interface operations {
     getUsersByIdSessions: {
         parameters: {
             query?: {
-                /** @description Number of the page, from 1. Ignored with a `cursor`. Only a `cursor` reaches the pages that begin after row 10,000. */
+                /** @description Page number, from 1. Ignored with a `cursor`. Only a `cursor` reaches the pages that begin after item 10,000. */
                 page?: number;
-                /** @description Rows on a page, 30 by default. A number above 100 is treated as 100. */
+                /** @description Items per page, 30 by default. A number above 100 is treated as 100. */
                 per_page?: number;
                 /** @description `meta.next_cursor` of the previous page */
                 cursor?: string;

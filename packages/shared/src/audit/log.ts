@@ -28,15 +28,15 @@ import {
 import { type AuditEntry, type AuditFilter, createAuditReader } from './reader.ts';
 import { encryptValue, KEY_BYTES, type StoredField } from './values.ts';
 
-/** A state of the subject. */
+/** The subject's state before or after the action. */
 export interface AuditState {
   values: AuditValues;
-  /** The account whose personal values these are; null: none, and the values are stored unencrypted. */
+  /** The account that the personal values belong to. If null, the values are stored unencrypted. */
   personId: number | null;
 }
 
 export interface AuditRecord {
-  /** Null: a command of the system's operators. */
+  /** Null for a command that was run on the servers. */
   actorId: number | null;
   action: AuditAction;
   subject: { type: AuditSubject; id: number | null };
@@ -72,9 +72,9 @@ export interface AuditLogOptions {
   clock: Clock;
   random: Random;
   log: Logger;
-  /** How often entries of other processes are looked for. Default {@link SEAL_ALL_MS}. */
+  /** Interval between searches for entries of other processes. Default: {@link SEAL_ALL_MS}. */
   sealAllMs?: number | undefined;
-  /** Entries of one seal; the sealer has a default. */
+  /** Maximum number of entries per seal. The sealer has a default. */
   batch?: number | undefined;
 }
 

@@ -12,13 +12,13 @@ export interface AuditContent {
   _id: number;
   service: string;
   at: Date;
-  /** Null: a command of the system's operators. */
+  /** Null for a command that was run on the servers. */
   actor_id: number | null;
   action: string;
   subject_type: string;
   subject_id: number | null;
   request_id: string | null;
-  /** JSON of `StoredField[]`; null: there was no such state. A text, so that the hash covers every byte. */
+  /** JSON of `StoredField[]`; null if there was no such state. It is text, so the hash covers every byte. */
   before: string | null;
   after: string | null;
 }
@@ -157,7 +157,7 @@ const SEALS_SUFFIX = '_audit_seals';
 /** The database of a service's seals, by the name of its main database. It is append-only for the service (ADR 53). */
 export const auditSealsDatabase = (database: string): string => `${database}${SEALS_SUFFIX}`;
 
-/** The connection to that database, by the sockets of `connection`. */
+/** The connection to that database, which shares the sockets of `connection`. */
 export const auditSealsOf = (connection: Connection): Connection =>
   connection.useDb(auditSealsDatabase(connection.name), { useCache: true });
 

@@ -36,7 +36,7 @@ const ERASED = { erased: true } as const;
 /** Replaces a personal value that was changed in the database. */
 const CHANGED = { changed: true } as const;
 
-/** An answer must not exceed the largest message of gRPC, 4 MiB. */
+/** A response must not exceed the largest message of gRPC, 4 MiB. */
 const MAX_CHARACTERS = 500_000;
 
 type Match = PipelineStage.Match;
@@ -102,7 +102,7 @@ export const createAuditReader = ({ entries, keys }: AuditModels, service: strin
   };
 };
 
-/** The first entry, and the following ones that fit into one answer. */
+/** The first entry, and the following ones that fit into one response. */
 const fitting = (rows: readonly AuditEntryDocument[]): AuditEntryDocument[] => {
   let size = 0;
   return rows.filter(({ before, after }, index) => {

@@ -24,7 +24,7 @@ export const KEY_BYTES = 32;
 const ALGORITHM = 'aes-256-gcm';
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
-/** Values are padded to a multiple of this, so that the length does not tell `true` from `false`. */
+/** Values are padded to a multiple of this. Otherwise the length would distinguish `true` from `false`. */
 const PADDING_BYTES = 64;
 
 /** JSON ignores trailing spaces. */

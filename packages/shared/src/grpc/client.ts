@@ -1,6 +1,6 @@
 /**
  * A typed client of one gRPC service. Every call has a deadline, at most that of the current request, and a circuit
- * breaker. An error that the target threw is thrown again here. A missing answer is `unavailable` (503), never a
+ * breaker. An error that the target threw is thrown again here. A missing response is `unavailable` (503), never a
  * "no".
  */
 import {
@@ -61,7 +61,7 @@ type ResponseOf<Method> = Method extends { responseDeserialize: (bytes: Buffer) 
   : never;
 
 export interface GrpcClient<Definition> {
-  /** Throws the AppError of the target, or `unavailable` when there is no answer. */
+  /** Throws the AppError of the target, or `unavailable` when there is no response. */
   call<Name extends keyof Definition & string>(
     method: Name,
     request: RequestOf<Definition[Name]>,
@@ -83,7 +83,7 @@ const CHANNEL_OPTIONS = {
   'grpc.initial_reconnect_backoff_ms': 100,
   'grpc.min_reconnect_backoff_ms': 100,
   'grpc.max_reconnect_backoff_ms': 250,
-  // The default policy sends every call to the first replica that answers.
+  // The default policy sends every call to the first replica that responds.
   'grpc.service_config': JSON.stringify({ loadBalancingConfig: [{ round_robin: {} }] }),
   // Otherwise a name server could replace the configuration.
   'grpc.service_config_disable_resolution': 1,

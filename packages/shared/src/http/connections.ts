@@ -39,14 +39,14 @@ const LINGER_MS = SECOND_MS;
 type Refusal = readonly [status: string, key: MessageKey];
 const BAD_REQUEST: Refusal = ['400 Bad Request', 'error.bad_request'];
 const NOT_IMPLEMENTED: Refusal = ['501 Not Implemented', 'error.transfer_encoding'];
-/** Node's reason for an unknown coding. Without it, the same error is about a known coding. */
+/** Node's reason for an unknown coding. Without this reason, the same error concerns a known coding. */
 const UNKNOWN_CODING = 'Request has invalid `Transfer-Encoding`';
 const REFUSALS: Readonly<Record<string, Refusal>> = {
   HPE_HEADER_OVERFLOW: ['431 Request Header Fields Too Large', 'error.bad_request'],
   ERR_HTTP_REQUEST_TIMEOUT: ['408 Request Timeout', 'error.request_timeout'],
 };
 
-/** Answers a request that Node could not parse or did not get in time, in the form of all other errors. */
+/** Responds to a request that Node could not parse or that took too long, with the usual error body. */
 export const answerUnreadable = (error: { code?: string; reason?: string }, socket: Socket): void => {
   // While another response of this connection is being sent, the client would read this one as a part of it.
   if (error.code === 'ECONNRESET' || !socket.writable || isAnswering(socket)) {
@@ -148,15 +148,15 @@ const ending = new WeakSet<Socket>();
 
 /**
  * Whether `request` is answered without its body. Its connection then ends with the response, which must say so
- * (`Connection: close`). Further data is never read as another request. It is dropped for a while, because a client that is
- * still sending would lose the response with the connection.
+ * (`Connection: close`). Further data is never read as another request. It is dropped for a while, because a client
+ * that is still sending would lose the response with the connection.
  */
 export const endsUnread = (request: IncomingMessage): boolean => {
   const { socket } = request;
   // While its headers are handled, even a request without a body is not complete yet.
   if (request.complete || request.readableFlowing !== null || isBodyMissing(request)) return false;
   ending.add(socket);
-  // Node calls it after the last answer of a connection.
+  // Node calls it after the last response of a connection.
   socket.destroySoon = () => drain(socket);
   return true;
 };

@@ -58,7 +58,7 @@ export interface RouteReply {
 /** Status → schema of the body; null: no body. */
 type Responses = Record<number, z.ZodType | null>;
 
-/** The replies that a handler may return: a declared status with a body of its schema. */
+/** A reply of the handler: a declared status, with a body that fits its schema. */
 type ReplyOf<R extends Responses> = {
   [Status in keyof R & number]: R[Status] extends z.ZodType
     ? { status: Status; body: z.input<R[Status]>; headers?: Record<string, string> }
@@ -93,7 +93,7 @@ export interface RouteSpec<A extends Access, Params, Query, Body, R extends Resp
   tokenKinds?: readonly CallerTokenKind[];
   /** Pages of the gateway that call the route. The session of a page has access only to the routes of that page. */
   pages?: readonly SessionPage[];
-  /** The only body fields that these pages may send, if not all. Any other field is 403, whatever its value. */
+  /** The only body fields that these pages may send, if not all. Any other field returns 403, whatever its value. */
   pageFields?: readonly string[];
   /**
    * Actions that the audit log records when an operator uses the route. A test requires them for every route that changes something

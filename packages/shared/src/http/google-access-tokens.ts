@@ -62,7 +62,7 @@ export const createGoogleAccessTokens = (
     }
     const token = answer.status === 200 ? readToken(answer) : undefined;
     if (token === undefined) {
-      const detail = `the token endpoint answered HTTP ${answer.status}`;
+      const detail = `the token endpoint returned HTTP ${answer.status}`;
       return { refused: REFUSALS.has(answer.status), detail };
     }
     current = {

@@ -76,8 +76,8 @@ interface DocumentedOperation {
 export const completeDocument = (document: Document, routes: readonly Route[], prefix: string): Document => {
   const byOperation = new Map(routes.map((route) => [`${route.method} ${route.path}`, route]));
   for (const [path, operations] of Object.entries(document.paths ?? {})) {
-    for (const [method, found] of Object.entries(operations ?? {})) {
-      const operation = found as DocumentedOperation;
+    for (const [method, value] of Object.entries(operations ?? {})) {
+      const operation = value as DocumentedOperation;
       const ownPath = path.slice(prefix.length).replaceAll(/\{(\w+)\}/g, ':$1');
       const route = byOperation.get(`${method.toUpperCase()} ${ownPath}`);
       describeErrorsAsJson(operation);
@@ -150,7 +150,9 @@ export const errorCodesOf = (route: Route): Record<string, string[]> => {
     if (route.params !== undefined) ofServer.push([404, NOT_FOUND]);
   }
   const byStatus = Map.groupBy([...own, ...ofServer], ([status]) => String(status));
-  return Object.fromEntries([...byStatus].map(([status, found]) => [status, found.map(([, code]) => code)]));
+  return Object.fromEntries(
+    [...byStatus].map(([status, errors]) => [status, errors.map(([, code]) => code)]),
+  );
 };
 
 const errorBody = z.object({ message: z.string() }).meta({ id: 'Error' });
@@ -184,9 +186,7 @@ const codedErrorBody = z.object({ error: z.string(), code: z.string() }).meta({ 
 const validationBody = z
   .object({
     message: z.string(),
-    errors: z
-      .record(z.string(), z.array(z.string()))
-      .meta({ description: 'Messages by the name of the field' }),
+    errors: z.record(z.string(), z.array(z.string())).meta({ description: 'Messages by field name' }),
   })
   .meta({ id: 'ValidationError' });
 
@@ -195,7 +195,7 @@ const idempotencyHeaders = z.object({
     description:
       'Key of your choice, a new one for each purchase, deposit or withdrawal, e.g. a UUID. For 24 hours, repeating the ' +
       'request with its key returns the first response again, or 409 while the first request is still running. The same key ' +
-      'with another request is 422 under `idempotency_key`.',
+      'with another request returns 422 under `idempotency_key`.',
   }),
 });
 

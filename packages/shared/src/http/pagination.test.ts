@@ -55,7 +55,7 @@ describe('a page request', () => {
   });
 
   test.each(['0', '-1', '1.5', 'x', '', ' 1', '1e3', '0x10', '٣', '12345678901234567890', ['1', '2'], {}])(
-    'an invalid page or per_page %p is 422 under its name',
+    'an invalid page or per_page %p is rejected with 422 under its name',
     (value) => {
       expect(fieldsOf(() => parse({ page: value }))).toEqual(['page']);
       expect(fieldsOf(() => parse({ per_page: value }))).toEqual(['per_page']);
@@ -120,11 +120,11 @@ describe('a cursor', () => {
     ['this list in another alphabet', `${cursorOf([12])} `],
     ['this list, cut', cursorOf([123]).slice(0, -1)],
     ['this list, continued', `${cursorOf([123])}A`],
-  ])('a cursor of %s is 422 under cursor', (_what, cursor) => {
+  ])('a cursor of %s is rejected with 422 under cursor', (_what, cursor) => {
     expect(fieldsOf(() => toPageRequest(parse({ cursor }), URL_OF_LIST))).toEqual(['cursor']);
   });
 
-  test('a cursor with one changed character is 422', () => {
+  test('a cursor with one changed character is rejected with 422', () => {
     const cursor = cursorOf([123_456]);
     for (let at = 0; at < cursor.length; at += 1) {
       for (const other of ['A', 'B', 'Q', 'w', '-']) {
@@ -141,7 +141,7 @@ describe('a cursor', () => {
     }
   });
 
-  test('a cursor that is too long is 422', () => {
+  test('a cursor that is too long is rejected with 422', () => {
     expect(fieldsOf(() => parse({ cursor: 'a'.repeat(501) }))).toEqual(['cursor']);
   });
 

@@ -10,7 +10,7 @@ import { queryCount } from './validation.ts';
 
 export const DEFAULT_PER_PAGE = 30;
 export const MAX_PER_PAGE = 100;
-/** A page by number counts or reads the rows before it. */
+/** Limit for page numbers, because a page by number has to count or read the rows before it. */
 export const SKIPPED_MAX = 10_000;
 
 const count = queryCount(999_999_999);
@@ -19,11 +19,11 @@ const count = queryCount(999_999_999);
 export const pageQuery = {
   page: count.optional().meta({
     description:
-      'Number of the page, from 1. Ignored with a `cursor`. Only a `cursor` reaches the pages that begin after row ' +
+      'Page number, from 1. Ignored with a `cursor`. Only a `cursor` reaches the pages that begin after item ' +
       `${SKIPPED_MAX.toLocaleString('en')}.`,
   }),
   per_page: count.optional().meta({
-    description: `Rows on a page, ${DEFAULT_PER_PAGE} by default. A number above ${MAX_PER_PAGE} is treated as ${MAX_PER_PAGE}.`,
+    description: `Items per page, ${DEFAULT_PER_PAGE} by default. A number above ${MAX_PER_PAGE} is treated as ${MAX_PER_PAGE}.`,
   }),
   cursor: z.string().max(500).optional().meta({ description: '`meta.next_cursor` of the previous page' }),
 };
@@ -62,7 +62,7 @@ const decodeCursor = (cursor: string, length: number, list: CursorList): CursorK
   try {
     const text = Buffer.from(cursor, 'base64url').subarray(CHECK_BYTES).toString('utf8');
     const key = cursorSchema.length(length).parse(JSON.parse(text));
-    // Each key has exactly one valid cursor, down to its characters.
+    // Each key has exactly one valid cursor, character for character.
     if (encodeCursor(key, list) === cursor) return key;
   } catch {
     // Every invalid cursor gets the same error.
@@ -102,7 +102,7 @@ const lastReachable = (perPage: number): number => Math.ceil(SKIPPED_MAX / perPa
 export const LAST_PAGE_NUMBER = lastReachable(DEFAULT_PER_PAGE);
 
 const NULL_WITH_CURSOR = 'Null for a page by `cursor`.';
-const NULL_WITHOUT_ROWS = 'Null for a page without rows, and for a page by `cursor`.';
+const NULL_WITHOUT_ROWS = 'Null for an empty page, and for a page by `cursor`.';
 const UNKNOWN_WITH_CURSOR =
   'Null for a page by `cursor`, and for a search in which counting would read more than 1,000 rows.';
 
@@ -123,7 +123,7 @@ const linksSchema = z
       .nullable()
       .meta({
         description:
-          'Address of the next page, or null on the last one. A page of a search that takes long may have fewer rows, or ' +
+          'Address of the next page, or null on the last one. A page of a search that takes long may have fewer items, or ' +
           'none; `next` then continues the search by cursor. It also continues by cursor after the last page that a number ' +
           'reaches.',
       }),
@@ -135,16 +135,16 @@ const metaSchema = z
     current_page: z
       .int()
       .nullable()
-      .meta({ description: `Number of this page. ${NULL_WITH_CURSOR}` }),
+      .meta({ description: `Page number. ${NULL_WITH_CURSOR}` }),
     from: z
       .int()
       .nullable()
-      .meta({ description: `Number of the first row of this page. ${NULL_WITHOUT_ROWS}` }),
+      .meta({ description: `Position of the first item on this page, from 1. ${NULL_WITHOUT_ROWS}` }),
     to: z
       .int()
       .nullable()
-      .meta({ description: `Number of the last row of this page. ${NULL_WITHOUT_ROWS}` }),
-    per_page: z.int().meta({ description: 'Largest number of rows on a page' }),
+      .meta({ description: `Position of the last item on this page. ${NULL_WITHOUT_ROWS}` }),
+    per_page: z.int().meta({ description: 'Maximum number of items per page' }),
     last_page: z
       .int()
       .nullable()
@@ -152,7 +152,7 @@ const metaSchema = z
     total: z
       .int()
       .nullable()
-      .meta({ description: `Number of rows on all pages. ${UNKNOWN_WITH_CURSOR}` }),
+      .meta({ description: `Number of items on all pages. ${UNKNOWN_WITH_CURSOR}` }),
     path: z.string().meta({ description: 'Address of the list, without a query' }),
     next_cursor: z
       .string()
@@ -164,7 +164,7 @@ const metaSchema = z
 /** The response schema of a list of `row`. */
 export const listOf = <Row extends z.ZodType>(row: Row) =>
   z.object({
-    data: z.array(row).meta({ description: 'Rows of this page' }),
+    data: z.array(row).meta({ description: 'Items on this page' }),
     links: linksSchema,
     meta: metaSchema,
   });
@@ -177,7 +177,7 @@ export interface ListBody<Row> {
 
 /**
  * The body of a list. `baseUrl` is the public origin, `url` the path and query of the request. `data` are the resources;
- * there may be fewer than `page.rows` when rows are hidden at reading time.
+ * there may be fewer than `page.rows` if some are hidden when the list is read.
  */
 export const listBody = <Row>(options: {
   baseUrl: string;

@@ -1,6 +1,6 @@
 /**
  * HTTP calls to an external provider. Each has a deadline, and each provider one circuit breaker. The client of the
- * provider interprets the answer.
+ * provider interprets the response.
  */
 import { createCircuitBreaker } from '../kernel/circuit-breaker.ts';
 import { SECOND_MS } from '../kernel/clock.ts';
@@ -33,14 +33,14 @@ export interface ProviderClientOptions {
 
 export interface ProviderClient {
   /**
-   * Any answer below 500. Throws {@link ProviderFailure} for a refused connection, a timeout, a 5xx, and while the
+   * Any response below 500. Throws {@link ProviderFailure} for a refused connection, a timeout, a 5xx, and while the
    * breaker is open. Its message contains neither the address nor the body, which may hold keys and tokens.
    */
   send(request: ProviderRequest): Promise<ProviderResponse>;
   close(): void;
 }
 
-/** There was no answer, or a 5xx. */
+/** There was no response, or a 5xx. */
 class ProviderFailure extends Error {
   override name = 'ProviderFailure';
   /** See {@link ProviderResponse}. */
@@ -73,7 +73,7 @@ export const createProviderClient = (options: ProviderClientOptions): ProviderCl
     if (response.status < 500)
       return { status: response.status, text: await readText(response), retryAfterMs };
     await response.body?.cancel();
-    throw new ProviderFailure(`${target} answered ${response.status}`, { retryAfterMs });
+    throw new ProviderFailure(`${target} returned ${response.status}`, { retryAfterMs });
   };
   const measured = (request: ProviderRequest): Promise<ProviderResponse> =>
     metrics === undefined ? exchange(request) : metrics.measureProvider(target, () => exchange(request));
@@ -84,7 +84,7 @@ export const createProviderClient = (options: ProviderClientOptions): ProviderCl
         return await breaker.fire(request);
       } catch (error) {
         if (error instanceof ProviderFailure) throw error;
-        throw new ProviderFailure(`${target} gave no answer: ${reasonOf(error)}`, { cause: error });
+        throw new ProviderFailure(`${target} did not respond: ${reasonOf(error)}`, { cause: error });
       }
     },
     close: () => breaker.shutdown(),

@@ -75,18 +75,21 @@ const REQUEST_ID = /^[A-Za-z0-9._:-]{1,128}$/;
 /** The client's IP address. The gateway sets it, and removes it from incoming requests. */
 export const CLIENT_ADDRESS_HEADER = 'x-client-address';
 /**
- * How long the caller waits for the answer after it has sent the whole request, in milliseconds. The gateway sets it, and
- * removes it from incoming requests. It is a duration, because the clocks of two machines differ.
+ * How long the caller waits for the response after it has sent the whole request, in milliseconds. The gateway sets
+ * it, and removes it from incoming requests. It is a duration, because the clocks of two machines differ.
  */
 export const REQUEST_TIMEOUT_HEADER = 'x-request-timeout';
-/** Prefix under which each route answers the headers of a request before the gateway reads the body: 204 if the body decides. */
+/**
+ * Prefix under which each route judges the headers of a request before the gateway reads the body: 204 if the
+ * body decides.
+ */
 export const CHECK_PREFIX = '/internal/checks';
 /**
- * Says that the route's limit was counted when the headers were checked. The gateway sets it and removes it from incoming
- * requests.
+ * Means that the route's limit was counted when the headers were checked. The gateway sets it and removes it from
+ * incoming requests.
  */
 export const LIMIT_COUNTED_HEADER = 'x-internal-limit-counted';
-/** The route that has answered, for the log of the gateway. The gateway removes it from the response. */
+/** The route that has responded, for the log of the gateway. The gateway removes it from the response. */
 export const ROUTE_HEADER = 'x-internal-route';
 /** A service logs requests that take longer. */
 const SLOW_MS = SECOND_MS;
@@ -104,7 +107,7 @@ declare module 'fastify' {
     scope: RequestScope | null;
     /** Null for probes and Prometheus. */
     span: Span | null;
-    /** For the gateway's log: the service that has answered, and its route. */
+    /** For the gateway's log: the service that has responded, and its route. */
     answeredBy: { upstream: string; route?: string } | null;
   }
 }
@@ -151,14 +154,14 @@ export const createBaseServer = (options: BaseServerOptions): FastifyInstance =>
     connectionTimeout: limits.stalledMs,
     ...nodeOptions(limits, options.tls),
     forceCloseConnections: 'idle',
-    // A request over an open connection is answered as usual while the server closes.
+    // A request over an open connection is served as usual while the server closes.
     return503OnClosing: false,
     requestIdHeader: false,
     genReqId: (request) => {
       const requestId = request.headers['x-request-id'];
       return typeof requestId === 'string' && REQUEST_ID.test(requestId) ? requestId : options.uuid();
     },
-    // The limit is the length of a request line, so an invalid id of any length is 404.
+    // The limit is the length of a request line, so an invalid id of any length returns 404.
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 16_384 },
     clientErrorHandler: answerUnreadable,
     // Handles a path that cannot be decoded, for which no hook runs.
@@ -171,7 +174,7 @@ export const createBaseServer = (options: BaseServerOptions): FastifyInstance =>
   options.tls?.onRenewal((files) => (app.server as unknown as TlsServer).setSecureContext(files));
   ignoreAfterEnd(app);
   continueBeforeBody(app);
-  // An `Expect` header other than 100-continue may be ignored; Node would answer it with an empty 417.
+  // An `Expect` header other than 100-continue may be ignored; Node would return an empty 417.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
   app.decorateRequest('caller', null as never);
   app.decorateRequest('scope', null);
@@ -202,7 +205,7 @@ export const createBaseServer = (options: BaseServerOptions): FastifyInstance =>
     observed.add(request);
     const route = request.routeOptions.url ?? 'unknown';
     const labels = { method: request.method, route, status: String(status) };
-    // The gateway forwards most requests by a single route. The route of the service that has answered says more.
+    // The gateway forwards most requests by a single route. The route of the service that has responded says more.
     const answered = { ...labels, route: request.answeredBy?.route ?? route };
     metrics.httpDuration.observe(answered, reply.elapsedTime / 1_000);
     logAnswer(request, labels, reply.elapsedTime);
@@ -254,7 +257,7 @@ const endSpan = ({ span }: FastifyRequest, { method, route, status }: Labels): v
   span?.end({
     name: `${method} ${route}`,
     attributes: { 'http.route': route, 'http.response.status_code': Number(status) },
-    // A refusal is an answer.
+    // A refusal is a response.
     error: Number(status) >= 500 ? status : undefined,
   });
 
@@ -318,7 +321,8 @@ const runInContext = (request: FastifyRequest, fn: () => void): void =>
 const ROUTED_METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 
 /**
- * An unknown path is 404. A known path with another method is 405 with `Allow`. This is decided before the body is read.
+ * An unknown path returns 404. A known path with another method returns 405 with `Allow`. This is decided before the
+ * body is read.
  */
 const refuseUnknown = (app: FastifyInstance, sendUnknown: BaseServerOptions['sendUnknown']): void => {
   app.addHook('onRequest', (request, reply, done) => {
@@ -502,7 +506,7 @@ const admission =
       const isWithheld = missing.every((permission) => isWithheldFrom(caller, permission));
       throw isWithheld ? secondFactorRequired() : missingPermission(caller, route);
     }
-    // Without a body there is no wrong media type: a missing body is answered as an empty one.
+    // Without a body there is no wrong media type: a missing body is handled like an empty one.
     if (isBodyMissing(request)) delete request.headers['content-type'];
   };
 
@@ -523,7 +527,7 @@ export const callerOf = ({ headers }: FastifyRequest, signer: CallerSigner): Cal
   return context.caller;
 };
 
-/** The client as limits count it: its IP address, or its IPv6 network. */
+/** The client as limits identify it: its IP address or IPv6 network. */
 export const clientAddressOf = (request: FastifyRequest): string => {
   const header = request.headers[CLIENT_ADDRESS_HEADER];
   return networkOf(typeof header === 'string' ? header : request.ip);
@@ -629,8 +633,8 @@ const sendReply = (
 };
 
 /**
- * A path without parameters is 405 for its other methods: `GET /payments/deposit` must not reach `/payments/:id`, which
- * would answer 404.
+ * A path without parameters returns 405 for its other methods: `GET /payments/deposit` must not reach
+ * `/payments/:id`, which would return 404.
  */
 const refuseOtherMethods = (app: FastifyInstance, routes: Route[]): void => {
   const named = routes.filter(({ path }) => !path.includes(':'));

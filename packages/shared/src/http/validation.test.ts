@@ -139,7 +139,7 @@ describe('each invalid field has its message', () => {
     ['too few', z.array(z.int()).min(1), [], 'This list must have at least 1 item.'],
     ['too many', z.array(z.int()).max(1), [1, 2], 'This list must have at most 1 item.'],
     ['in an unknown format', z.string().regex(/^a$/), 'b', 'This field does not have the right format.'],
-    ['no e-mail address', z.email(), 'x', 'Enter a valid email address.'],
+    ['no email address', z.email(), 'x', 'Enter a valid email address.'],
     ['no date', z.iso.date(), '2026-02-30', 'Enter a date in the format YYYY-MM-DD.'],
     ['no moment', z.iso.datetime(), 'now', 'Enter a valid date and time.'],
     ['not in the enumeration', z.enum(['a', 'b']), 'c', 'This field must be one of: a, b.'],

@@ -126,7 +126,7 @@ export const queryList = <Schema extends z.ZodType<unknown, string>>(
 export const ID_SCHEMA = { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER };
 const isId = (text: string): boolean => /^[1-9]\d{0,15}$/.test(text) && Number.isSafeInteger(Number(text));
 
-/** An id in a path: a positive safe integer. Anything else is 404. */
+/** An id in a path: a positive safe integer. Anything else returns 404. */
 export const idParam = documentedAs(z.coerce.string().refine(isId).transform(Number), ID_SCHEMA);
 
 export const idParams = z.object({ id: idParam });

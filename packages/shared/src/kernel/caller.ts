@@ -1,12 +1,14 @@
-/** Who calls: a user with the permissions of a token, or a guest. */
+/** The caller: a user with the permissions of a token, or a guest. */
 import type { Permission } from './permissions.ts';
 
 /** `personal`: made without a list of permissions. `restricted`: made with one, which may be empty. */
 export const ALL_TOKEN_KINDS = ['session', 'personal', 'restricted', 'oauth'] as const;
 export type CallerTokenKind = (typeof ALL_TOKEN_KINDS)[number];
-/** Tokens with all rights of their user. Restricted and OAuth tokens are limited to their permissions. */
+/** Tokens with all permissions of their user. Restricted and OAuth tokens are limited to their permissions. */
 export const SESSION_AND_PERSONAL: readonly CallerTokenKind[] = ['session', 'personal'];
-/** For credentials: a token must not outlive its revocation by making or changing others. */
+/**
+ * Only sessions manage credentials. Otherwise a token could outlive its revocation by creating or changing others.
+ */
 export const SESSION_ONLY: readonly CallerTokenKind[] = ['session'];
 
 /** Pages of the gateway that have sessions: `/ops` and `/account-deletion`. */

@@ -24,7 +24,7 @@ export const createCircuitBreaker = <Args extends unknown[], Result>(
     rollingCountTimeout: 10_000,
     resetTimeout: resetTimeoutMs,
     errorFilter: isRefusal,
-    // Nothing reads opossum's quantiles. Computing them means storing every duration and sorting them each second.
+    // The quantiles of opossum are not used. It would store every duration and sort them each second.
     rollingPercentilesEnabled: false,
     enableSnapshots: false,
   });

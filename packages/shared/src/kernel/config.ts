@@ -117,7 +117,7 @@ export const httpReplicas = replicas('an origin such as http://host:port', (elem
 const urlWithoutSlash = url.transform((value) => value.replace(/\/+$/, ''));
 /** The address of an external provider, without a trailing slash. In production it must not be the sandbox's. */
 export const providerUrl = (defaultUrl: string) => urlWithoutSlash.default(defaultUrl).register(providerUrls);
-/** The optional address of an e-mail relay. In production it must not be the sandbox's. */
+/** The optional address of an email relay. In production it must not be the sandbox's. */
 export const smtpUrl = z
   .url({ protocol: /^smtps?$/ })
   .optional()
@@ -175,7 +175,10 @@ export const commonShape = (httpPort: number) => ({
   PUBLIC_KEYS_DIRECTORY: z.string('is missing (npm run keys -- create makes it)'),
   /** `tls.crt`, `tls.key` and `ca.crt`: turns on mutual TLS between the processes. */
   TLS_DIRECTORY: z.string().optional(),
-  /** How long a stopping process still answers new requests. Load balancers need this time to notice that it is not ready. */
+  /**
+   * How long a stopping process still serves new requests. Load balancers need this time to notice that it is
+   * not ready.
+   */
   DRAIN_MS: z.coerce.number().int().min(0).max(600_000).default(0),
   /** How long a shutdown may take, DRAIN_MS included. */
   SHUTDOWN_GRACE_MS: z.coerce.number().int().min(3_000).max(3_600_000).default(10_000),

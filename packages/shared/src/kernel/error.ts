@@ -52,7 +52,7 @@ export interface AppErrorOptions {
   message: Message;
   /** 422 only: field name → its messages. */
   fields?: Record<string, Message[]> | undefined;
-  /** For the logs; never sent. */
+  /** Text for the logs, never sent to clients. */
   internal?: string | undefined;
   /** Whole seconds for `Retry-After`. */
   retryAfterS?: number | undefined;
@@ -142,7 +142,7 @@ export const assertMaxItems = (field: string, items: readonly unknown[], max: nu
   if (items.length > max) throw invalid({ [field]: message('validation.max_items', { count: max }) });
 };
 
-/** 503: a dependency that the answer needs cannot be reached; nothing was changed. */
+/** 503: a dependency that the response needs cannot be reached; nothing was changed. */
 export const unavailable = (internal: string, cause?: unknown): AppError =>
   new AppError({
     kind: 'unavailable',

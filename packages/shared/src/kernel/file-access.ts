@@ -1,6 +1,7 @@
 /**
- * Calls to a file system that may stop answering, such as that of a network volume. A call that hangs occupies one of Node's four
- * threads, which also hash passwords and resolve names. Only one call runs at a time, and none starts while one is past its limit.
+ * Calls to a file system that may stop responding, such as that of a network volume. A call that hangs occupies one
+ * of Node's four threads, which also hash passwords and resolve names. Only one call runs at a time, and none starts
+ * while one is past its limit.
  */
 import { unavailable } from './error.ts';
 import { finishesWithin } from './timing.ts';
@@ -9,7 +10,7 @@ import { finishesWithin } from './timing.ts';
 type FileAccess = <Result>(work: () => Promise<Result>) => Promise<Result>;
 
 interface FileAccessOptions {
-  /** Named in error messages. */
+  /** Name for error messages. */
   path: string;
   timeoutMs: number;
   onSilence?: ((problem: Error) => void) | undefined;

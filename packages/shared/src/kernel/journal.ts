@@ -26,9 +26,10 @@ export interface JournalEntry<Content> {
 
 export interface Journal<Content> {
   /**
-   * Resolves when the entry would survive a power failure. Each attempt of a transaction begins a separate entry: settling one
-   * attempt never removes the entry of another. `subject`: a number for the name of the file. Rejects with `unavailable` when the
-   * file system fails or does not answer in time. Until it has answered, further calls reject at once.
+   * Resolves when the entry would survive a power failure. Each attempt of a transaction begins a separate entry:
+   * settling one attempt never removes the entry of another. `subject`: a number for the name of the file. Rejects
+   * with `unavailable` when the file system fails or does not respond in time. Until it has answered, further calls
+   * reject at once.
    */
   begin(subject: number, content: Content): Promise<JournalEntry<Content>>;
   /** All entries in `state`, in any order. */
@@ -43,7 +44,7 @@ export interface JournalOptions<Schema extends z.ZodType> {
   uuid: () => string;
   /** Default: 3 s. It is short because a transaction stays open while it waits. */
   timeoutMs?: number;
-  /** Called once when the file system stops answering, and again only after it has answered. */
+  /** Called once when the file system stops responding, and again only after it has responded. */
   onSilence?: (problem: Error) => void;
   /** Replacement for tests. */
   openFile?: typeof open;

@@ -30,11 +30,11 @@ const KNOWN: ReadonlySet<string> = new Set([
 /** Placeholders in configuration examples, and the secret of the tests. */
 const PLACEHOLDER = /(?:change|replace)[-_. ]?(?:me|this)|\bfor tests\b/i;
 
-/** Refused together with every password that equals its user name, such as RabbitMQ's `guest:guest`. */
+/** Refused together with every password that equals its username, such as RabbitMQ's `guest:guest`. */
 const KNOWN_PASSWORDS: ReadonlySet<string> = new Set(['guest', 'fitness', 'admin', 'password', 'secret']);
 
 const APP: ReadonlySet<string> = new Set(['APP_NAME', 'APP_DEVELOPER']);
-/** Domains reserved for examples (RFC 2606), in a URL or an e-mail address. */
+/** Domains reserved for examples (RFC 2606), in a URL or an email address. */
 const EXAMPLE = /(?:^|[@/.])example\.(?:com|net|org)(?!\.?[\w-])/i;
 
 const PUBLIC = 'this value is publicly known: refused in production';
@@ -71,7 +71,7 @@ const refusedAddress = (address: string): string | undefined => {
   return isGuessable(password) ? 'the password in it can be guessed: refused in production' : undefined;
 };
 
-/** E-mail is always sent with TLS, even to an `smtp:` address (STARTTLS). */
+/** Email is always sent with TLS, even to an `smtp:` address (STARTTLS). */
 const SECURED: ReadonlySet<string> = new Set(['https:', 'smtp:', 'smtps:']);
 
 /** The sandbox has no TLS, and runs on a loopback address or on a host called `sandbox`. */

@@ -65,7 +65,7 @@ const PATTERNS: readonly (readonly [RegExp, string])[] = [
   [/(?<!\w|\w[.-])(?:\+|%2B|00)?\d{10,14}(?!\w|[.-]\w)/gi, '[redacted number]'],
 ];
 
-/** Redacts credentials, provider keys in a path or query, e-mail addresses and phone numbers. */
+/** Redacts credentials, provider keys in a path or query, email addresses and phone numbers. */
 export const redactText = (text: string): string =>
   PATTERNS.reduce((clean, [pattern, replacement]) => clean.replaceAll(pattern, replacement), text);
 
@@ -160,7 +160,7 @@ interface AccessEntry {
   request_id: string;
   method: string;
   route: string;
-  /** The service that has answered, if the request was forwarded. */
+  /** The service that has responded, if the request was forwarded. */
   upstream?: string | undefined;
   status: string;
   ms: number;

@@ -66,7 +66,7 @@ describe('gauges with a read function', () => {
   );
 });
 
-test('a provider error that is an answer is not measured as a failure', async () => {
+test('a provider error that is a response is not measured as a failure', async () => {
   const metrics = createMetrics('test', { defaults: false });
   const refused = () => Promise.reject(new Error('no such file'));
   await expect(metrics.measureProvider('storage', refused, () => true)).rejects.toThrow('no such file');

@@ -33,7 +33,7 @@ export interface Metrics {
     labelNames?: Label[];
     read(): Promise<readonly GaugeValues<Name, Label>[]>;
   }): void;
-  /** Measures and traces a request to an external provider. It is `failed` if it rejects, except with an answer (`isRefusal`). */
+  /** Measures and traces a request to an external provider. It is `failed` if it rejects, except with a response (`isRefusal`). */
   measureProvider<Answer>(
     target: string,
     request: () => Promise<Answer>,
@@ -66,7 +66,7 @@ export const createMetrics = (service: string, { defaults = true } = {}): Metric
   }).set({ version: manifest.version, node: process.versions.node }, 1);
   const providerDuration = new Histogram({
     name: 'provider_request_duration_seconds',
-    help: 'Time that a request to an external provider took, by outcome: answered, failed (no answer, or a server error)',
+    help: 'Time that a request to an external provider took, by outcome: answered, failed (no response, or a server error)',
     labelNames: ['target', 'outcome'],
     buckets: LATENCY_BUCKETS_S,
     registers,
@@ -75,14 +75,14 @@ export const createMetrics = (service: string, { defaults = true } = {}): Metric
     registry,
     httpDuration: new Histogram({
       name: 'http_request_duration_seconds',
-      help: 'Time to answer an HTTP request',
+      help: 'Time to handle an HTTP request',
       labelNames: ['method', 'route', 'status'],
       buckets: LATENCY_BUCKETS_S,
       registers,
     }),
     grpcServerDuration: new Histogram({
       name: 'grpc_server_duration_seconds',
-      help: 'Time to answer a gRPC call',
+      help: 'Time to handle a gRPC call',
       labelNames: ['method', 'code'],
       buckets: LATENCY_BUCKETS_S,
       registers,

@@ -1,9 +1,9 @@
-/** What each service tells operators about itself, as the gateway reads it. */
+/** What each service reports to operators, in the form that the gateway reads. */
 import { z } from 'zod';
 
 const outboxSchema = z.object({
   waiting: z.int().meta({ description: 'Committed events that the broker has not confirmed' }),
-  lag_s: z.int().meta({ description: 'Age of the oldest in whole seconds; 0: none waits' }),
+  lag_s: z.int().meta({ description: 'Age of the oldest event in whole seconds; 0 if none is waiting' }),
 });
 
 const queuesSchema = z.object({
@@ -26,7 +26,7 @@ export const deadLettersSchema = z.object({
       id: z
         .string()
         .nullable()
-        .meta({ description: 'null: it is no event, and cannot be replayed by itself' }),
+        .meta({ description: 'null if it is not an event, and so cannot be replayed by itself' }),
       type: z.string(),
       subject: z.string().nullable(),
       consumer: z.string().nullable(),

@@ -1,5 +1,5 @@
 /**
- * Failures of MongoDB, Redis and RabbitMQ. They are recognised by names, codes and messages, because the kernel imports
+ * Failures of MongoDB, Redis and RabbitMQ. They are recognized by names, codes and messages, because the kernel imports
  * no driver.
  */
 import { type AppError, isAppError, OUTCOME_UNKNOWN, outcomeUnknown, unavailable } from './error.ts';
@@ -136,7 +136,7 @@ export const isDatabaseLost = (error: unknown): boolean => causesOf(error).some(
 const isDatabaseDown = (error: unknown): boolean =>
   causesOf(error).some((link) => isLost(link) || hasName(link, NOT_SENT));
 
-/** Whether the database has more work than it can do, or cannot serve the command for a while. */
+/** Whether the database is overloaded, or temporarily cannot serve the command. */
 export const isDatabaseUnderPressure = (error: unknown): boolean =>
   hasLabel(error, OVERLOADED_LABEL) || mongoCodesOf(error).some((code) => PRESSURE.has(code));
 
@@ -152,7 +152,7 @@ export const isNotSent = (error: unknown): boolean =>
 export const isRejected = (error: unknown): boolean =>
   hasLabel(error, OVERLOADED_LABEL) && hasLabel(error, REJECTED_LABEL);
 
-/** Whether the state of the database made the work fail, and not the work itself. */
+/** Whether the work failed because of the state of the database, not because of the work itself. */
 export const isDatabaseAtFault = (error: unknown): boolean =>
   isDatabaseDown(error) ||
   isDatabaseUnderPressure(error) ||

@@ -1,11 +1,11 @@
-/** One page of a list: what a store is asked for, and what it returns. */
+/** One page of a list: the request to a store, and its result. */
 
 /** A page by number, or the rows after a cursor. */
 export type PageRequest = (
   | { mode: 'page'; page: number; perPage: number; skip: number }
   | { mode: 'cursor'; perPage: number; after: CursorKey }
 ) & {
-  /** Aborted when nobody waits for the page any more. */
+  /** Aborted when the client stops waiting for the page. */
   signal?: AbortSignal | undefined;
 };
 

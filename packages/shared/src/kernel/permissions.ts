@@ -31,7 +31,7 @@ export const PERMISSIONS = [
 
 export type Permission = (typeof PERMISSIONS)[number];
 
-/** Permissions of everybody with an account. */
+/** Permissions of everyone with an account. */
 export const MEMBER_PERMISSIONS: readonly Permission[] = [
   'users.view_limited',
   'gyms.create',
@@ -44,14 +44,14 @@ export const MEMBER_PERMISSIONS: readonly Permission[] = [
   'payments.boost_own',
 ];
 
-/** All other permissions. Their holders see or change what belongs to others. */
+/** All other permissions. Their holders see or change other users' data. */
 export const OPERATOR_PERMISSIONS: ReadonlySet<Permission> = new Set(
   PERMISSIONS.filter((permission) => !MEMBER_PERMISSIONS.includes(permission)),
 );
 
 /**
- * Permissions that no third party can get. They allow taking over accounts, keeping access after a revocation, reading
- * what operators did, and steering the running services.
+ * Permissions that third parties cannot get. They allow taking over accounts, keeping access after a revocation,
+ * reading what operators did, and steering the running services.
  */
 const NEVER_DELEGATED: ReadonlySet<Permission> = new Set([
   'users.update_any',

@@ -1,4 +1,4 @@
-/** The rate limit that a route declares, and the answer when it is exceeded. */
+/** The rate limit that a route declares, and the response when it is exceeded. */
 import { AppError, message } from './error.ts';
 
 export interface RateLimit {

@@ -31,7 +31,7 @@ export const outsideRequest = <T>(fn: () => T): T => storage.exit(fn);
 export const remainingMs = (): number =>
   (storage.getStore()?.deadline ?? Number.POSITIVE_INFINITY) - performance.now();
 
-/** Throws `unavailable` after the deadline of the request: its caller may already have an answer that nothing was changed. */
+/** Throws `unavailable` after the deadline of the request: its caller may already have a response that nothing was changed. */
 export const assertInTime = (): void => {
   if (remainingMs() <= 0) throw unavailable('the deadline of the request has passed');
 };

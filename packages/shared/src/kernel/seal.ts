@@ -26,7 +26,7 @@ export interface SealedRecord extends Leaf {
   seal: number | null;
 }
 
-/** What an audit found, as a sentence for the operator; undefined: no difference. */
+/** The result of an audit as a sentence for the operator. Undefined if there is no difference. */
 export type Difference = string | undefined;
 
 /** Hexadecimal SHA-256 of the fields as JSON, which keeps their boundaries unambiguous. */

@@ -51,7 +51,7 @@ describe('calls during a read', () => {
     expect((await late).get(1)).toBe(3);
   });
 
-  test('calls after a failed read are answered', async () => {
+  test('calls after a failed read succeed', async () => {
     let isDown = true;
     const shared = shareReadsById(async (ids) => {
       if (isDown) throw new Error('down');

@@ -1,6 +1,6 @@
 /**
- * Calls that arrive while a read is running share the next one. A read begins after all calls that it answers, so each
- * answer is at least as new as its call.
+ * Calls that arrive while a read is running share the next one. A read begins after all calls that it serves,
+ * so each result is at least as new as its call.
  */
 export const shareReads = <Answer>(read: () => Promise<Answer>): (() => Promise<Answer>) => {
   let running: Promise<unknown> | undefined;
@@ -23,7 +23,10 @@ export const shareReads = <Answer>(read: () => Promise<Answer>): (() => Promise<
   };
 };
 
-/** {@link shareReads} for reads by ids. The shared read asks for the ids of all calls; its answer may have rows of other calls. */
+/**
+ * {@link shareReads} for reads by ids. The shared read requests the ids of all calls; its result may have
+ * rows of other calls.
+ */
 export const shareReadsById = <Row>(
   read: (ids: readonly number[]) => Promise<ReadonlyMap<number, Row>>,
 ): ((ids: readonly number[]) => Promise<ReadonlyMap<number, Row>>) => {

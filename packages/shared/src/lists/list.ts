@@ -10,7 +10,7 @@ export type Order = 'ASC' | 'DESC';
  */
 export type ListKey = Readonly<Record<string, string | number | boolean>>;
 
-/** Which rows a search finds; `searchIn` makes one of a text. */
+/** The rows that a search finds. `searchIn` creates it from a text. */
 export interface RowSearch {
   /** A match has all of these grams. */
   grams: readonly string[];
@@ -30,7 +30,7 @@ export interface ListQuery {
   total?: number | undefined;
   /** The largest id that one of its rows may have. */
   newest: number;
-  /** Leaves out rows of the keys. It is needed where a row may have two of the keys. */
+  /** Leaves out rows of the keys. Required if a row may have two of the keys. */
   accept?: ((row: ListRow) => boolean) | undefined;
   /** The condition of `accept` on one field, such as a price range. An index has it after the key fields. Only for short lists. */
   range?: Readonly<Record<string, unknown>> | undefined;
@@ -49,7 +49,7 @@ export interface Slice {
   take: number;
   /** Whether to count the rows of a search. */
   counted: boolean;
-  /** A search ends when the client has gone. */
+  /** A search ends when the client disconnects. */
   signal?: AbortSignal | undefined;
 }
 

@@ -68,7 +68,7 @@ export const openBrokerConnection = async (options: BrokerConnectionOptions): Pr
     },
     close: async () => {
       live = undefined;
-      // A broker that does not answer must not delay a shutdown.
+      // A broker that does not respond must not delay a shutdown.
       await finishesWithin(recovering.close(), CLOSE_TIMEOUT_MS);
     },
   };
@@ -117,7 +117,7 @@ const firstTry = async (recovering: RecoveringChannelModel): Promise<void> => {
 };
 
 const firstConnection = async (recovering: RecoveringChannelModel, timeoutMs: number): Promise<void> => {
-  let lastError = new Error('RabbitMQ did not answer');
+  let lastError = new Error('RabbitMQ did not respond');
   recovering.on('connect-failed', (error) => {
     lastError = error;
   });

@@ -16,7 +16,7 @@ export interface ManagedChannel {
   close(): Promise<void>;
 }
 
-/** How long a shutdown waits for a broker that may no longer answer. */
+/** How long a shutdown waits for a broker that may no longer respond. */
 const CANCEL_TIMEOUT_MS = 1_000;
 const CLOSE_TIMEOUT_MS = 500;
 

@@ -4,7 +4,7 @@ import type { Logger } from '../kernel/log.ts';
 import type { ClientSession } from '../mongo/connect.ts';
 import type { Rest } from '../mongo/steps.ts';
 
-/** An event as a handler receives it. */
+/** An event in the form that a handler receives. */
 export interface ReceivedEvent<Data = unknown> {
   /** UUID, the same in every delivery. */
   id: string;
@@ -31,7 +31,7 @@ export interface EventContext {
   afterCommit(fn: () => unknown): void;
 }
 
-/** Without a value: `done`. */
+/** No value means `done`. */
 type Handled = Promise<Rest> | Promise<void>;
 
 export interface EventConsumer {

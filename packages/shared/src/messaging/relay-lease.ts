@@ -5,7 +5,7 @@ import { isDuplicateKey } from '../mongo/transaction.ts';
 import { registerEventModels } from './models.ts';
 
 const LEASE_ID = 'outbox';
-/** How long a crashed replica prevents the others from publishing. */
+/** Maximum time for which a crashed replica keeps the others from publishing. */
 const LEASE_MS = 10_000;
 
 export interface RelayLease {

@@ -7,9 +7,12 @@ import { consumerQueue, deadLetterQueue, HEADER, serviceExchange, waitQueue } fr
 const ERROR_TEXT_LENGTH = 500;
 /** A transaction that exceeds its limit for longer than this is too large. The database is then not the cause. */
 const LIMIT_GRACE_MS = HOUR_MS;
-/** The longest pause that a provider may ask for. */
+/** The longest pause that a provider may request. */
 const MAX_WAIT_MS = DAY_MS;
-/** No consumer or event type is longer. A longer header from an unknown publisher could not be published again. */
+/**
+ * No name of a consumer or event type is longer. A longer header from an unknown publisher could not be
+ * published again.
+ */
 const NAME_LENGTH = 255;
 
 /** Earlier tries of an event, from the headers of its delivery. */

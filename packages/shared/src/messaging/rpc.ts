@@ -291,7 +291,7 @@ const createReceive = <Request, Response>(options: ServeRpcOptions<Request, Resp
     };
     const deadlineMs: unknown = message.properties.headers?.[HEADER.deadline];
     const nowMs = clock.now().getTime();
-    for (const [known, { deadlineMs: end }] of replies) if (end < nowMs) replies.delete(known);
+    for (const [commandId, { deadlineMs: end }] of replies) if (end < nowMs) replies.delete(commandId);
     try {
       if (typeof id !== 'string' || typeof deadlineMs !== 'number') {
         log.error('a message that is not a command was dropped');

@@ -9,9 +9,9 @@ const WRITE_CONCERN_TIMEOUT_MS = 10 * SECOND_MS;
 export const WRITE_CONCERN = { w: 'majority', journal: true, wtimeoutMS: WRITE_CONCERN_TIMEOUT_MS } as const;
 
 /**
- * For reads that answer a request: the newest data of the primary. A write that follows such a read has the concern above. It is
- * acknowledged only when the read data is on a majority, too. A majority read would return older data: more conditional writes
- * would fail, and no outcome would change.
+ * For reads that serve a request: the newest data of the primary. A write that follows such a read has the concern
+ * above. It is acknowledged only when the read data is on a majority, too. A majority read would return older data:
+ * more conditional writes would fail, and no outcome would change.
  */
 export const READ_CONCERN = { level: 'local' } as const;
 

@@ -16,9 +16,9 @@ const SERVER_SELECTION_TIMEOUT_MS = 5_000;
 const PING_TIMEOUT_MS = 2_000;
 const POOL_SIZE = 50;
 /**
- * How long a connection waits for the answer to a command. It limits operator commands, jobs and the start of a service if a
- * server is alive but never answers. Requests and transactions end earlier. The limit is far above the longest command, except
- * the build of an index, which has no limit (`createIndex`).
+ * How long a connection waits for the response to a command. It limits operator commands, jobs and the start of a
+ * service if a server is alive but never responds. Requests and transactions end earlier. The limit is far above the
+ * longest command, except the build of an index, which has no limit (`createIndex`).
  */
 const ANSWER_TIMEOUT_MS = 5 * MINUTE_MS;
 
@@ -88,9 +88,10 @@ const openOnce = async ({
     readConcern: READ_CONCERN,
     writeConcern: WRITE_CONCERN,
     readPreference: 'primary',
-    // With one or more the driver repeats a commit without saying so. The answer to the repeat then hides that the first
-    // commit may have taken effect: an overloaded server that rejects the repeat would look like one that did nothing. With
-    // none it gives `inTransaction` each answer, without the label UnknownTransactionCommitResult, which that does not need.
+    // With one or more the driver repeats a commit without saying so. The response to the repeat then hides that the
+    // first commit may have taken effect: an overloaded server that rejects the repeat would look like one that did
+    // nothing. With none it gives `inTransaction` each response, without the label UnknownTransactionCommitResult,
+    // which that does not need.
     maxAdaptiveRetries: 0,
   });
   try {
@@ -114,10 +115,10 @@ const logChanges = (connection: Connection, log: Logger | undefined): void => {
   connection.on('reconnected', () => log?.info('MongoDB reconnected'));
 };
 
-/** Rejects when the database does not answer within 2 s. For readiness checks. */
+/** Rejects when the database does not respond within 2 s. For readiness checks. */
 export const pingMongo = async (connection: Connection): Promise<void> => {
   const database = connection.db;
   if (database === undefined) throw new Error('MongoDB is not connected');
   const answered = await finishesWithin(database.command({ ping: 1 }), PING_TIMEOUT_MS);
-  if (!answered) throw new Error('MongoDB does not answer');
+  if (!answered) throw new Error('MongoDB does not respond');
 };

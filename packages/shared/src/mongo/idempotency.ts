@@ -36,8 +36,8 @@ interface Entry {
 
 collectionPrivacy<Entry>(
   COLLECTION,
-  erase('stored answers; in any case gone after 24 hours', '_id', 'user_id', 'request_hash', 'claim'),
-  erase('stored answers; in any case gone after 24 hours', 'claimed_until', 'reply', 'expires_at'),
+  erase('stored responses, deleted after 24 hours in any case', '_id', 'user_id', 'request_hash', 'claim'),
+  erase('stored responses, deleted after 24 hours in any case', 'claimed_until', 'reply', 'expires_at'),
 );
 
 /** The reply that is stored under a key: a status and a JSON body. */
@@ -56,7 +56,7 @@ interface IdempotencyRequest {
   userId: number;
   /** Undefined: the work runs without a key. */
   key: string | undefined;
-  /** Method, path and body: a different one under the same key is 422. */
+  /** Method, path and body. A request that differs in one of them under the same key returns 422. */
   fingerprint: unknown;
 }
 

@@ -10,7 +10,7 @@ export interface Notice {
 
 const NOTICE_MS = 10 * SECOND_MS;
 
-/** Logs `text` with `facts` and the time since the start of `work`, again and again until it ends. */
+/** Logs `text` repeatedly until `work` ends, with `facts` and the elapsed time. */
 export const withNotice = async <T>(
   notice: Notice | undefined,
   facts: object,

@@ -25,7 +25,7 @@ interface Window {
 collectionPrivacy<Window>(
   COLLECTION,
   retain(
-    'counts for at most a day, by the number of an account, the hash of a login, phone or e-mail, or an address',
+    'counts for at most a day, by the number of an account, the hash of a login, phone or email, or an address',
     '_id',
     'points',
     'expire',

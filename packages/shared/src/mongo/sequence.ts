@@ -15,7 +15,7 @@ export interface Sequences {
   take(name: string, count: number): Promise<number[]>;
   /** The largest number that any process got before the call; 0 if none did. */
   last(name: string): Promise<number>;
-  /** Makes the next number of the sequence larger than `number`. */
+  /** Raises the sequence so that its next number is larger than `number`. */
   skip(name: string, number: number): Promise<void>;
 }
 

@@ -160,11 +160,12 @@ class RejectedCommit extends Error {
 }
 
 /**
- * Commits, and repeats the commit while its outcome is unknown. A repeated commit of one transaction has one effect. Only two
- * answers mean that there was none: TransientTransactionError of an aborted transaction, and a rejection before execution.
- * Every other error leaves the outcome open, whatever its labels: the server gives no label to an interrupted commit, and the
- * driver sets UnknownTransactionCommitResult only for some commits. After such an error, the two answers are not trusted
- * either: a restarted server may not know a transaction that it has stored, and a rejection may apply only to the repeat.
+ * Commits, and repeats the commit while its outcome is unknown. A repeated commit of one transaction has one effect.
+ * Only two responses mean that there was none: TransientTransactionError of an aborted transaction, and a rejection
+ * before execution. Every other error leaves the outcome open, whatever its labels: the server gives no label to an
+ * interrupted commit, and the driver sets UnknownTransactionCommitResult only for some commits. After such an error,
+ * the two responses are not trusted either: a restarted server may not know a transaction that it has stored, and a
+ * rejection may apply only to the repeat.
  */
 const commit = async (session: ClientSession, deadline: number): Promise<void> => {
   let isUnknown = false;
@@ -241,7 +242,7 @@ export const afterCommit = (session: ClientSession, fn: () => unknown): void => 
 /** An object that identifies the current attempt of the transaction of `session`. */
 export const attemptKey = (session: ClientSession): object => attemptOf(session, 'attemptKey');
 
-/** Whether the database asks for a new attempt of the transaction. */
+/** Whether the database requests a new attempt of the transaction. */
 const isTransient = (error: unknown): boolean => hasLabel(error, 'TransientTransactionError');
 
 /** Whether a write outside a transaction conflicted with another one; it can be repeated. */

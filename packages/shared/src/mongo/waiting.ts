@@ -11,9 +11,9 @@ export const countWaiting = async <Document>(
   model: Model<Document>,
   filter: Record<string, unknown>,
 ): Promise<Waiting> => {
-  const [found] = await model.aggregate<Waiting>([
+  const [group] = await model.aggregate<Waiting>([
     { $match: filter },
     { $group: { _id: null, count: { $sum: 1 }, oldest: { $min: '$created_at' } } },
   ]);
-  return { count: found?.count ?? 0, oldest: found?.oldest ?? null };
+  return { count: group?.count ?? 0, oldest: group?.oldest ?? null };
 };

@@ -3,8 +3,8 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { AppError, message } from '../kernel/error.ts';
 
 /**
- * 403 for a form of another origin than that of `baseUrl`. The pages send no referrer, so browsers send `Origin: null` with
- * their forms.
+ * Throws 403 for a form from an origin other than that of `baseUrl`. The pages send no referrer, so browsers send
+ * `Origin: null` with their forms.
  */
 export const assertSameOrigin = (headers: IncomingHttpHeaders, baseUrl: string): void => {
   const site = headers['sec-fetch-site'];

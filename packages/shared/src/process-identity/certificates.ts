@@ -2,7 +2,7 @@
  * A certificate authority of the product and a certificate for each process, for one machine: Kubernetes has cert-manager. In a
  * directory: `authority/` for this program alone, `private/<process>/` for one process.
  */
-// Needed by the library for X.509, and before it.
+// The X.509 library requires this import, and requires it first.
 import 'reflect-metadata';
 
 import { randomBytes, webcrypto, X509Certificate } from 'node:crypto';

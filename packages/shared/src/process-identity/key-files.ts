@@ -91,7 +91,7 @@ const writeSecret = (file: string, key: PrivateKey): void => {
   replace(file, key, 0o600);
 };
 
-/** Replaces a file atomically: no process reads half of it. */
+/** Replaces a file atomically, so no process reads a partial file. */
 const replace = (file: string, content: object, mode: number): void => {
   const unfinished = `${file}.new`;
   writeFileSync(unfinished, `${JSON.stringify(content, null, 2)}\n`, { mode });

@@ -30,7 +30,7 @@ const publicJwk = z.object({
   kty: z.literal('OKP'),
   crv: z.literal('Ed25519'),
   x: z.string(),
-  /** The private part, which has no place among public keys. */
+  /** The private part, which must not occur among the public keys. */
   d: z.never('is a private key').optional(),
 });
 export const privateJwk = publicJwk.extend({ d: z.string() });
@@ -64,7 +64,7 @@ interface ProcessKeysOptions {
   onProblem: (problem: Error) => void;
   /** For tests. */
   publicKeysCheckMs?: number;
-  /** Milliseconds of a clock that never goes back. */
+  /** Milliseconds of a monotonic clock. */
   now?: () => number;
 }
 

@@ -19,7 +19,7 @@ const EXIT_MARGIN_MS = 500;
 const LEAST_FINISH_MS = 1_000;
 
 export interface ShutdownTimes {
-  /** How long new requests are answered. */
+  /** How long new requests are served. */
   drainMs: number;
   /** How long current requests may take after that. */
   finishMs: number;
@@ -44,7 +44,7 @@ export const shutdownTimes = ({
   );
 };
 
-/** Reports that the process is stopping, and answers new requests for `drainMs`. */
+/** Reports that the process is stopping, and serves new requests for `drainMs`. */
 export const drain = async (
   health: Pick<Health, 'markStopping'>,
   grpc: Pick<GrpcServer, 'markStopping'>,

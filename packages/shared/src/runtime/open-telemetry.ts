@@ -208,8 +208,8 @@ const openMeters = (
   });
 
 /**
- * Logs at most once a minute, because each batch fails while the collector is absent. The error may contain the collector's
- * answer.
+ * Logs at most once a minute, because each batch fails while the collector is absent. The error may contain
+ * the collector's response.
  */
 const reportTo = (log: Logger): ((error: unknown) => void) => {
   let reportedAt = Number.NEGATIVE_INFINITY;

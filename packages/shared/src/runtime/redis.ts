@@ -21,7 +21,7 @@ export interface ConnectRedisOptions {
   name?: string | undefined;
   /** Default 1 s. */
   commandTimeoutMs?: number | undefined;
-  /** A connection without an answer for this long is replaced. Default: no limit. */
+  /** A connection without a response for this long is replaced. Default: no limit. */
   socketTimeoutMs?: number | undefined;
 }
 
@@ -153,9 +153,9 @@ const firstAttempt = (redis: Redis): Promise<void> =>
     }
   });
 
-/** Rejects when no primary answers, and leaves a server that is no longer one. For readiness checks. */
+/** Rejects when no primary responds, and leaves a server that is no longer one. For readiness checks. */
 export const assertPrimary = async (redis: Redis): Promise<void> => {
-  // While a connection is being made, only INFO is answered.
+  // While a connection is being made, only INFO is served.
   if (redis.status !== 'ready') throw new Error('not connected');
   if (/^role:slave\b/m.test(await redis.info('replication'))) {
     redis.disconnect(true);

@@ -69,7 +69,7 @@ export const openClock = async (
   return clock;
 };
 
-/** The sandbox answers at once, or, when it is at `afterMs`, after its next advance. */
+/** The sandbox responds at once, or, when it is at `afterMs`, after its next advance. */
 const read = async (url: string, afterMs: number | undefined, stopping: AbortSignal): Promise<number> => {
   const query = afterMs === undefined ? '' : `?after_ms=${afterMs}`;
   const response = await fetch(`${url}/_sandbox/clock${query}`, {

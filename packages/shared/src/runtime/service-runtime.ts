@@ -144,7 +144,10 @@ export interface ServiceRuntime {
   redis: Redis;
   broker: Broker;
   outbox: Outbox;
-  /** The audit log of this service. The runtime seals it, answers `AuditLog.List`, and destroys keys with their accounts. */
+  /**
+   * The audit log of this service. The runtime seals it, serves `AuditLog.List`, and destroys keys with their
+   * accounts.
+   */
   audit: AuditLog;
   sequences: Sequences;
   limiter: RateLimiter;

@@ -96,7 +96,8 @@ export const startCollector = async (
 
   const take = ({ resource, scopeSpans = [], scopeLogs = [], scopeMetrics = [] }: Resource): void => {
     const service = String(attributesOf(resource.attributes)['service.name']);
-    for (const { spans: found = [] } of scopeSpans) spans.push(...found.map((span) => toSpan(service, span)));
+    for (const { spans: exported = [] } of scopeSpans)
+      spans.push(...exported.map((span) => toSpan(service, span)));
     for (const { logRecords = [] } of scopeLogs) logs.push(...logRecords.map((log) => toLog(service, log)));
     for (const { metrics = [] } of scopeMetrics)
       points.push(...metrics.flatMap((metric) => toPoints(service, metric)));

@@ -84,7 +84,7 @@ export const dropDatabase = async (config: {
 
 /**
  * A loopback address for servers that are stopped and started on the same port: no other worker takes the port meanwhile.
- * Only Linux answers on all of 127.0.0.0/8 by default.
+ * Only Linux accepts connections on all of 127.0.0.0/8 by default.
  */
 export const workerLoopback = (): string =>
   process.platform === 'linux' ? `127.0.0.${10 + Number(process.env.JEST_WORKER_ID ?? 0)}` : '127.0.0.1';
@@ -195,7 +195,7 @@ export const appCaller = (userId: number, ...scopes: Permission[]): UserCaller =
 export interface Answer {
   status: number;
   headers: Headers;
-  // biome-ignore lint/suspicious/noExplicitAny: an answer under test has whatever shape it has
+  // biome-ignore lint/suspicious/noExplicitAny: a response under test has whatever shape it has
   body: any;
   text: string;
 }
@@ -281,8 +281,8 @@ const announced = (handlers: Record<string, unknown>): Record<string, Handle> =>
   );
 
 /**
- * A stand-in for other services on real gRPC; a call without a handler answers UNIMPLEMENTED. It refuses what the real
- * services would refuse: a call of a process that is not declared for it.
+ * A stand-in for other services on real gRPC; a call without a handler returns UNIMPLEMENTED. It refuses what the
+ * real services would refuse: a call of a process that is not declared for it.
  */
 export const standIn = async (
   ...services: { definition: ServiceDefinition; handlers: Record<string, unknown> }[]

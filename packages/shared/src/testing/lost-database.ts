@@ -1,4 +1,4 @@
-/** Tests what a request answers when the database is lost at its first command, its second, and so on. */
+/** Tests what a request returns when the database is lost at its first command, its second, and so on. */
 import { REQUEST_TIMEOUT_HEADER } from '../http/server.ts';
 import { SECOND_MS } from '../kernel/clock.ts';
 import type { ProcessName } from '../kernel/process-name.ts';
@@ -7,7 +7,9 @@ import { type MongoProxy, type Side, startMongoProxy } from './mongo-proxy.ts';
 
 /** Enough that all instances wait for the database at the same time. */
 const INSTANCES = 4;
-/** The time limit of a request. A commit without a response is repeated until then; all else is answered at once. */
+/**
+ * The time limit of a request. A commit without a response is repeated until then; all else gets a response at once.
+ */
 const TIMEOUT_MS = 4 * SECOND_MS;
 /** How long the instances wait for a database that cannot be reached. */
 const DATABASE_WAIT_MS = 300;

@@ -13,14 +13,14 @@ type Document = Record<string, unknown>;
 /** `before`: the server does not get the command. `after`: it has executed it, and its response is lost. */
 export type Side = 'before' | 'after';
 
-/** An answer in the place of the database. */
+/** A response in the place of the database. */
 interface FakeAnswer {
   fits: (command: string, collection: string) => boolean;
   /** The document of the response. */
   answer: Document;
   /** Whether the database executes the command first. Default false. */
   isExecuted?: boolean | undefined;
-  /** How many commands get this answer. Default all, until `restore`. */
+  /** How many commands get this response. Default all, until `restore`. */
   times?: number | undefined;
   /** Whether to answer commands that a process sends in the background, such as `killSessions`. Default false. */
   inBackground?: boolean | undefined;
@@ -35,7 +35,7 @@ export interface MongoProxy {
   holdAt(fits: (command: string, collection: string) => boolean): Promise<string>;
   /** Answers the commands that fit. Returns a function that counts them, including those that the database answered itself. */
   answerAt(fake: FakeAnswer): () => number;
-  /** Accepts connections again, passes on what was held, and neither cuts nor answers any more. */
+  /** Accepts connections again, passes on what was held, and no longer cuts connections or answers commands. */
   restore(): void;
   close(): Promise<void>;
 }
@@ -117,7 +117,7 @@ export const startMongoProxy = async (uri: string): Promise<MongoProxy> => {
   let release = (): void => undefined;
   let answering: { fake: FakeAnswer; sent: number } | undefined;
 
-  /** What this command gets instead of the answer of the database. */
+  /** What this command gets instead of the response of the database. */
   const fakeAnswerTo = (command: Command): FakeAnswer | undefined => {
     if (answering === undefined || !answering.fake.fits(command.name, command.collection)) return undefined;
     answering.sent += 1;

@@ -43,7 +43,7 @@ export const startService = (service: ProcessName, variables: object = {}): Prom
   return startNode(file, { CONFIG: JSON.stringify(config) }, 'ready');
 };
 
-/** Sends a request whose body takes `durationMs`. Resolves with the status of its answer. */
+/** Sends a request whose body takes `durationMs`. Resolves with the status of its response. */
 export const uploadSlowly = (
   url: string,
   headers: Record<string, string>,

@@ -31,7 +31,7 @@ export interface RouteCost {
   commands: number | readonly string[];
   /** gRPC methods of other services, sorted. */
   calls?: readonly string[];
-  /** Status of the answer if it is an error. */
+  /** Status of the response if it is an error. */
   status?: number;
   /** Prepares one request; its own commands are not counted. */
   request?: () => CostlyRequest | Promise<CostlyRequest>;

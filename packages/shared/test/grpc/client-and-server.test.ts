@@ -306,8 +306,8 @@ describe('the caller', () => {
 
 const never = (): Promise<never> => new Promise(() => undefined);
 
-describe('a target that does not answer', () => {
-  test('a target without an answer by the deadline is unavailable, even by the default deadline', async () => {
+describe('a target that does not respond', () => {
+  test('a target without a response by the deadline is unavailable, even by the default deadline', async () => {
     const server = await startServer(never);
     const client = connect(server.address, { deadlineMs: 100 });
     const startedAt = performance.now();
@@ -438,7 +438,7 @@ describe('a call to a target that is down', () => {
 });
 
 describe('a server', () => {
-  test('a server answers a thousand concurrent calls, each with its own response', async () => {
+  test('a server serves a thousand concurrent calls, each with its own response', async () => {
     const server = await startServer(fixed);
     const client = connect(server.address, { deadlineMs: 20_000 });
     const answers = await Promise.all(

@@ -66,7 +66,7 @@ const resolveTo = (hosts: string[]): { hosts: string[] } => {
 const ask = async (client: GrpcClient<IdentityDefinition>): Promise<number> =>
   (await client.call('GetHiddenUsers', { ids: [1] })).gone_ids[0] ?? -1;
 
-/** How many of `calls` each replica has answered. */
+/** How many of `calls` each replica has served. */
 const distribution = async (
   client: GrpcClient<IdentityDefinition>,
   calls: number,

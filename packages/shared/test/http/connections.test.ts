@@ -184,7 +184,7 @@ describe('a server closes', () => {
       async () => `POST /api/v1/things HTTP/1.1\r\nhost: a\r\n${JSON_OF_100.join('\r\n')}\r\n\r\n{"na`,
     ],
     ['something that is not HTTP', async () => 'garbage\r\n\r\n'],
-    ['an answer that nobody reads', async () => signed('GET /api/v1/flood')],
+    ['a response that nobody reads', async () => signed('GET /api/v1/flood')],
   ])('a server closes after its grace period with a client that sent %s and waits', async (_what, input) => {
     const server = await listen({ closeGraceMs: 300 });
     const { socket } = await talk(server, await input());
@@ -193,7 +193,7 @@ describe('a server closes', () => {
     expect(await closing(server)).toBeLessThan(3_000);
   });
 
-  test('a server closes as soon as current requests are answered', async () => {
+  test('a server closes as soon as current requests have their response', async () => {
     const server = await listen({ closeGraceMs: 6_000 });
     const { heard } = await talk(server, await signed('GET /api/v1/held'));
     await until(() => started === 1);
@@ -226,7 +226,7 @@ describe('a connection is closed', () => {
 
   test.each([
     ['a body', async () => `${await signed('POST /api/v1/things', JSON_OF_100)}{"na`],
-    ['a reader of its answer', async () => signed('GET /api/v1/flood')],
+    ['a reader of its response', async () => signed('GET /api/v1/flood')],
   ])('a connection is closed if nothing arrives while it waits for %s', async (_what, input) => {
     const server = await listen({ stalledMs: 400 });
     const { socket } = await talk(server, await input());
@@ -397,7 +397,7 @@ describe('an invalid request gets the usual error body', () => {
     expect(heard.text).toMatch(/^HTTP\/1\.1 200 /);
   });
 
-  test('a request with too long a body is 413, and the connection serves the next one', async () => {
+  test('a request with too long a body is rejected with 413, and the connection serves the next one', async () => {
     const server = await listen();
     const length = 100_000;
     const first = await signed('POST /api/v1/things', [

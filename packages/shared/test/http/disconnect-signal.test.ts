@@ -25,7 +25,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-test('the signal is aborted when the client goes before the answer, and not after it', async () => {
+test('the signal is aborted when the client goes before the response, and not after it', async () => {
   const socket = connect(port, '127.0.0.1');
   socket.write('GET / HTTP/1.1\r\nhost: x\r\n\r\n');
   await arrived.promise;

@@ -8,7 +8,7 @@ let server: Server;
 let url: string;
 let requestCount = 0;
 
-/** `/status/<n>` answers that status; `/silent` never answers. */
+/** `/status/<n>` returns that status; `/silent` never responds. */
 beforeAll(async () => {
   server = createServer((request, response) => {
     requestCount += 1;
@@ -47,8 +47,8 @@ describe('an external provider', () => {
   );
 
   test.each([
-    ['a 5xx', '/status/502?key=secret', 'shop answered 502', 30_000],
-    ['silence', '/silent?key=secret', 'shop gave no answer', 200],
+    ['a 5xx', '/status/502?key=secret', 'shop returned 502', 30_000],
+    ['silence', '/silent?key=secret', 'shop did not respond', 200],
   ])('%s is a failure whose message names no address', (_what, path, expected, deadlineMs) =>
     withClient(async (client) => {
       const failed = await client

@@ -288,12 +288,12 @@ const send = async (
 const json = { 'content-type': 'application/json' };
 
 describe('the order of the checks', () => {
-  test('an unsigned request is 401 even on a public route', async () => {
+  test('an unsigned request is rejected with 401 even on a public route', async () => {
     const answer = await app.inject({ method: 'GET', url: '/api/v1/things' });
     expect(answer.statusCode).toBe(401);
   });
 
-  test('a request that the gateway forwarded too late is 503, not 401, which would sign the user out', async () => {
+  test('a request that the gateway forwarded too late gets 503, not 401, which would sign the user out', async () => {
     const clock = new ManualClock(new Date(Date.now() - MINUTE_MS));
     const late = testSigner('gateway', clock);
     for (const caller of [member, GUEST]) {
@@ -307,7 +307,7 @@ describe('the order of the checks', () => {
     ['with another key', () => strangerSigner('gateway').sign('wallet', member)],
     ['for another service', () => testSigner('gateway').sign('content', member)],
     ['by another process than the gateway', () => testSigner('content').sign('wallet', member)],
-  ])('a request that was signed %s is 401', async (_how, sign) => {
+  ])('a request that was signed %s is rejected with 401', async (_how, sign) => {
     const headers = { [CALLER_HEADER]: sign() };
     expect((await app.inject({ method: 'GET', url: '/api/v1/things', headers })).statusCode).toBe(401);
   });
@@ -352,7 +352,7 @@ describe('access before the body is read', () => {
   };
 
   test.each(['oauth', 'restricted'] as const)(
-    'a token of kind %s is 403 on a route without a permission that admits no guests',
+    'a token of kind %s gets 403 on a route that requires sign-in but no permission',
     async (tokenKind) => {
       expect(await statusFor('/things/own', { ...member, tokenKind })).toBe(403);
       expect(await statusFor('/things/own', { ...member, tokenKind: 'personal' })).toBe(400);
@@ -362,7 +362,7 @@ describe('access before the body is read', () => {
     },
   );
 
-  test('a route that declares its kinds of tokens is 403 for every other kind', async () => {
+  test('a route that declares its kinds of tokens returns 403 for every other kind', async () => {
     expect(await statusFor('/things/secret', member)).toBe(400);
     for (const tokenKind of ['personal', 'restricted', 'oauth'] as const)
       expect([tokenKind, await statusFor('/things/secret', { ...member, tokenKind })]).toEqual([
@@ -371,7 +371,7 @@ describe('access before the body is read', () => {
       ]);
   });
 
-  test('`alsoNeeds` is 401 for a guest and 403 without the permission', async () => {
+  test('`alsoNeeds` returns 401 for a guest and 403 without the permission', async () => {
     expect(await statusFor('/things/ours', GUEST)).toBe(401);
     expect(await statusFor('/things/ours', member)).toBe(403);
     const payer = { ...member, permissions: new Set(['payments.view_own'] as const) };
@@ -401,9 +401,9 @@ describe('the check of the headers alone', () => {
       ['/things/own', { ...member, tokenKind: 'oauth' }, 403],
       ['/things/ours', GUEST, 401],
     ] as const) {
-      const [asked, sent] = [await check('POST', path, caller), await send('POST', path, { caller })];
-      expect([asked.statusCode, asked.body]).toEqual([status, sent.body]);
-      expect(asked.headers[ROUTE_HEADER]).toBe(`/api/v1${path}`);
+      const [checked, sent] = [await check('POST', path, caller), await send('POST', path, { caller })];
+      expect([checked.statusCode, checked.body]).toEqual([status, sent.body]);
+      expect(checked.headers[ROUTE_HEADER]).toBe(`/api/v1${path}`);
     }
     const read = bodiesRead;
     expect((await check('POST', '/things', member)).statusCode).toBe(204);
@@ -423,7 +423,7 @@ describe('the check of the headers alone', () => {
     pointsUsed.clear();
   });
 
-  test('the header check is 404 for a path without a route, and is not in the API document', async () => {
+  test('the header check returns 404 for a path without a route, and is not in the API document', async () => {
     expect((await check('POST', '/nothing', member)).headers).not.toHaveProperty(ROUTE_HEADER);
     const { body } = await app.inject({ method: 'GET', url: '/internal/openapi.json' });
     expect(body).not.toContain(CHECK_PREFIX);
@@ -438,7 +438,7 @@ describe('a field with a separate permission', () => {
   };
   const holder = (...permissions: Permission[]): Caller => ({ ...member, permissions: new Set(permissions) });
 
-  test('a field is 403 without its permission, whatever the value, and 422 for a wrong value with it', async () => {
+  test('a field without its permission gets 403 for any value, and with it 422 for a wrong value', async () => {
     for (const price of [1, 'x', null, [], {}])
       for (const more of [{}, { name: 'a' }, { name: 5 }])
         expect((await post(member, { ...more, price })).statusCode).toBe(403);
@@ -700,17 +700,20 @@ describe('bad input', () => {
     expect([answer.statusCode, answer.json()]).toEqual([201, { data: { id: 7, name: 'abc' } }]);
   });
 
-  test.each(['abc', '0', '-1', '1.5', '1e3', '99999999999999999999'])('a path id %s is 404', async (id) => {
-    expect((await send('GET', `/things/${id}`)).statusCode).toBe(404);
-  });
+  test.each(['abc', '0', '-1', '1.5', '1e3', '99999999999999999999'])(
+    'a path id %s is rejected with 404',
+    async (id) => {
+      expect((await send('GET', `/things/${id}`)).statusCode).toBe(404);
+    },
+  );
 
-  test('another method of a known path is 405 with `Allow`', async () => {
+  test('another method of a known path is rejected with 405 and `Allow`', async () => {
     const answer = await send('PUT', '/things/1');
     expect([answer.statusCode, answer.headers.allow]).toEqual([405, 'GET, DELETE']);
   });
 
   test.each(['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])(
-    '%s of a path with a name is 405, and the name is not taken for an id',
+    '%s of a path with a name is rejected with 405, and the name is not treated as an id',
     async (method) => {
       const answer = await send(method as 'GET', '/things/count');
       expect([answer.statusCode, answer.headers.allow]).toEqual([405, 'POST']);
@@ -720,7 +723,7 @@ describe('bad input', () => {
   test.each([
     ['/things', 'GET, POST'],
     ['/things/1', 'GET, DELETE'],
-  ])('OPTIONS of %s is 405: pages of other origins are not clients', async (path, allowed) => {
+  ])('OPTIONS of %s returns 405: pages of other origins are not clients', async (path, allowed) => {
     const answer = await send('OPTIONS' as 'GET', path);
     expect([answer.statusCode, answer.headers.allow]).toEqual([405, allowed]);
   });
@@ -757,21 +760,24 @@ describe('a read', () => {
     expect([persian === first, english === first]).toEqual([false, true]);
   });
 
-  test.each(['GET', 'HEAD'] as const)('a read with its ETag is 304 without a body: %s', async (method) => {
-    const { headers } = await read('/kinds', GUEST);
-    const etag = String(headers.etag);
-    for (const ifNoneMatch of [etag, etag.slice(2), `"x", ${etag}`, '*']) {
-      const answer = await app.inject({
-        method,
-        url: '/api/v1/kinds',
-        headers: { [CALLER_HEADER]: gatewayContext('wallet', GUEST), 'if-none-match': ifNoneMatch },
-      });
-      expect([ifNoneMatch, answer.statusCode, answer.body]).toEqual([ifNoneMatch, 304, '']);
-      expect(answer.headers).toMatchObject({ etag, vary: headers.vary, 'cache-control': PUBLIC });
-      expect(answer.headers['content-type']).toBeUndefined();
-    }
-    expect((await read('/kinds', GUEST, { 'if-none-match': '"x"' })).statusCode).toBe(200);
-  });
+  test.each(['GET', 'HEAD'] as const)(
+    'a read with its ETag returns 304 without a body: %s',
+    async (method) => {
+      const { headers } = await read('/kinds', GUEST);
+      const etag = String(headers.etag);
+      for (const ifNoneMatch of [etag, etag.slice(2), `"x", ${etag}`, '*']) {
+        const answer = await app.inject({
+          method,
+          url: '/api/v1/kinds',
+          headers: { [CALLER_HEADER]: gatewayContext('wallet', GUEST), 'if-none-match': ifNoneMatch },
+        });
+        expect([ifNoneMatch, answer.statusCode, answer.body]).toEqual([ifNoneMatch, 304, '']);
+        expect(answer.headers).toMatchObject({ etag, vary: headers.vary, 'cache-control': PUBLIC });
+        expect(answer.headers['content-type']).toBeUndefined();
+      }
+      expect((await read('/kinds', GUEST, { 'if-none-match': '"x"' })).statusCode).toBe(200);
+    },
+  );
 
   describe('a response of more than 1 KiB', () => {
     const coded = (coding: string, more: Record<string, string> = {}) =>
@@ -822,7 +828,7 @@ describe('a read', () => {
     ]);
   });
 
-  test('a read without access is 401, whatever the ETag', async () => {
+  test('a read without access is rejected with 401, whatever the ETag', async () => {
     const answer = await app.inject({
       method: 'GET',
       url: '/api/v1/kinds',
@@ -884,7 +890,7 @@ describe('the log of a service', () => {
   });
 });
 
-describe('answers', () => {
+describe('responses', () => {
   test('fields that are not declared are removed', async () => {
     const answer = await send('GET', '/things?per_page=500&page=2');
     expect(answer.json().data).toEqual([{ id: 1, name: 'a' }]);
@@ -919,7 +925,7 @@ describe('answers', () => {
     expect(headers).not.toHaveProperty('x-powered-by');
   });
 
-  test('an unavailable dependency is 503 with `Retry-After`', async () => {
+  test('an unavailable dependency leads to 503 and `Retry-After`', async () => {
     const answer = await send('GET', '/things/4');
     expect([answer.statusCode, answer.headers['retry-after']]).toEqual([503, '5']);
     expect(answer.json()).toEqual({ message: expect.not.stringContaining('db-7') });

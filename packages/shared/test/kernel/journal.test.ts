@@ -106,7 +106,7 @@ test('an entry that cannot be written is unavailable, and leaves no file', async
   expect(await readdir(directory)).toEqual([]);
 });
 
-/** A volume that stops answering, until `answer`. */
+/** A volume that stops responding, until `answer`. */
 const hangingJournal = async () => {
   const silences: string[] = [];
   let opened = 0;
@@ -130,7 +130,7 @@ const hangingJournal = async () => {
   return { journal, silences, answer, opened: () => opened };
 };
 
-test('a volume that hangs gets one write; later ones are refused at once until it answers', async () => {
+test('a volume that hangs gets one write; later ones are refused at once until it responds', async () => {
   const { journal, silences, answer, opened } = await hangingJournal();
   const begin = () => journal.begin(7, { id: 7, at: AT });
   const refused = { kind: 'unavailable' };

@@ -78,8 +78,8 @@ const tookMs = async (work: Promise<unknown>): Promise<number> => {
   return performance.now() - startedAt;
 };
 
-describe('a broker that does not answer', () => {
-  test('a silent broker is detected by missing heartbeats, and used again when it answers', async () => {
+describe('a broker that does not respond', () => {
+  test('a silent broker is detected by missing heartbeats, and used again when it responds', async () => {
     const proxy = await openProxy();
     const url = `${proxy.url}?heartbeat=1`;
     const broker = await connectBroker({ url, namespace: newNamespace(), log });

@@ -150,7 +150,7 @@ test.each([
   ['', 300_000],
   ['&socketTimeoutMS=0', 300_000],
   ['&socketTimeoutMS=60000', 60_000],
-])('an answer is awaited for a limited time: with %p in the address, %i ms', async (option, expected) => {
+])('a response is awaited for a limited time: with %p in the address, %i ms', async (option, expected) => {
   const uri = `${config.MONGODB_URI}${option}`;
   const limited = await connectMongo({ uri, database: config.MONGODB_DATABASE });
   expect(limited.getClient().options.socketTimeoutMS).toBe(expected);

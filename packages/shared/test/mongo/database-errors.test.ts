@@ -1,7 +1,7 @@
 /**
- * What follows from each error of MongoDB that is no mistake of the command: the answer to the client, how often the command
- * was sent, and whether the try of a consumer counts. The real driver and the real service run on a proxy that answers in the
- * place of the database.
+ * What follows from each error of MongoDB that is no mistake of the command: the response to the client, how often
+ * the command was sent, and whether the try of a consumer counts. The real driver and the real service run on a proxy
+ * that responds in the place of the database.
  */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import mongoose, { type Connection, type Model } from 'mongoose';
@@ -364,18 +364,21 @@ const triesOf = (sent: number, expected: Consequence): string =>
   expected.endsWith('many') && sent > 1 ? 'many' : String(sent);
 
 describe.each(TABLE)('%i %s (%s)', (code, name, kind, expected, counts) => {
-  test.each(PLACES)('an error at %s gets the right answer after a bounded number of tries', async (place) => {
-    await untilConnected();
-    const id = newId();
-    const sent = proxy.answerAt({ fits: isAt(place), answer: errorOf(code, name, labelsAt(place, kind)) });
-    const answer = await post(place, id, deadlineFor(expected[place]));
-    expect(`${outcomeOf(answer)} ${triesOf(sent(), expected[place])}`).toBe(expected[place]);
-    expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0);
-    proxy.restore();
-    await untilConnected();
-    // The next transaction of a session ends the one that is open.
-    if (outcomeOf(answer) === '503') expect(await isStored(id)).toBe(false);
-  });
+  test.each(PLACES)(
+    'an error at %s gets the right response after a bounded number of tries',
+    async (place) => {
+      await untilConnected();
+      const id = newId();
+      const sent = proxy.answerAt({ fits: isAt(place), answer: errorOf(code, name, labelsAt(place, kind)) });
+      const answer = await post(place, id, deadlineFor(expected[place]));
+      expect(`${outcomeOf(answer)} ${triesOf(sent(), expected[place])}`).toBe(expected[place]);
+      expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0);
+      proxy.restore();
+      await untilConnected();
+      // The next transaction of a session ends the one that is open.
+      if (outcomeOf(answer) === '503') expect(await isStored(id)).toBe(false);
+    },
+  );
 
   test.each([
     ['statement', 0],
@@ -443,7 +446,7 @@ describe('a write outside of a transaction', () => {
   );
 });
 
-test('a commit that found no server was not sent: nothing is stored, and the answer says so', async () => {
+test('a commit that found no server was not sent: nothing is stored, and the response says so', async () => {
   const id = newId();
   await untilConnected();
   const error = await inTransaction(

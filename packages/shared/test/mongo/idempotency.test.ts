@@ -128,7 +128,7 @@ describe('a repeated request', () => {
     expect(await idempotency.run(request, asItIs, book())).toEqual(reply);
   });
 
-  test('a repeat with another body is 422 for idempotency_key, during the first run and after it', async () => {
+  test('a repeat with another body gets 422 for idempotency_key, during the first run and after it', async () => {
     const request = { userId: 1, key: key(), fingerprint: { amount: 5 } };
     const other = { ...request, fingerprint: { amount: 6 } };
     const refused = {
@@ -189,7 +189,7 @@ describe('a run that fails', () => {
     const request = { userId: 1, key: key(), fingerprint: 'a' };
     const crashing = idempotency.run(request, asItIs, async (complete) => {
       await book(created('committed'))(complete);
-      throw new Error('crashed before the answer was sent');
+      throw new Error('crashed before the response was sent');
     });
     await expect(crashing).rejects.toThrow('crashed');
     expect((await idempotency.run(request, asItIs, book())).body).toBe('committed');
@@ -197,7 +197,7 @@ describe('a run that fails', () => {
   });
 });
 
-test('a current run keeps its key when the clock is advanced by more than a day, and repeats are 409', async () => {
+test('a current run keeps its key when the clock is advanced by over a day, and repeats get 409', async () => {
   const request = { userId: 1, key: key(), fingerprint: 'a' };
   const { open, opened } = signal();
   const started = signal();
@@ -288,7 +288,7 @@ describe('a run that takes longer than its lease', () => {
     return Number(entry?.claimed_until);
   };
 
-  test('a run longer than its lease keeps its key, and repeats are 409 with Retry-After', async () => {
+  test('a run longer than its lease keeps its key, and repeats get 409 and Retry-After', async () => {
     const request = { userId: 71, key: key(), fingerprint: 'a' };
     const [started, finish] = [signal(), signal()];
     const run = renewing().run(request, asItIs, async (complete) => {
@@ -323,7 +323,7 @@ describe('a run that takes longer than its lease', () => {
 });
 
 describe('a transaction of a dead process that holds the row of the key', () => {
-  test('repeats of a dead run are 409 until its transaction ends, and then one of them takes over', async () => {
+  test('repeats of a dead run get 409 until its transaction ends, and then one of them takes over', async () => {
     const request = { userId: 81, key: key(), fingerprint: 'a' };
     const dead = await connection.startSession();
     await idempotency
@@ -372,7 +372,7 @@ describe('a key that is sent to two services', () => {
   });
   const answer = async (): Promise<StoredReply> => created('done');
 
-  test('a key with a different request is 422 at the second service; the first replays its reply', async () => {
+  test('the second service rejects a key with a different request; the first replays its response', async () => {
     const [here, there] = [idempotency, idempotencyOver(otherDatabase, redis)];
     const shared = key();
     await here.run(request('/deposit', shared), asItIs, answer);

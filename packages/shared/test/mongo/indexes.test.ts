@@ -147,7 +147,7 @@ describe('an index that takes long', () => {
     await setTimeout(2 * ANSWER_MS);
     const statusOf = async (path: string): Promise<number> =>
       (await fetch(`http://127.0.0.1:${port}${path}`)).status;
-    // A request that reached it could only fail, while another replica would answer it.
+    // A request that reached it could only fail, while another replica would serve it.
     await expect(statusOf('/notes')).rejects.toMatchObject({ cause: { code: 'ECONNREFUSED' } });
     await eventually(() =>
       lines.some(({ collection, index }) => collection === 'inbox' && index === 'consumer_1_eventId_1'),

@@ -238,7 +238,7 @@ describe('connectMongo', () => {
     expect(search.getFilter()).toEqual({ _id: 'guarded' });
   });
 
-  test('pingMongo resolves while the database answers and rejects once it is closed', async () => {
+  test('pingMongo resolves while the database responds and rejects once it is closed', async () => {
     const other = await openDatabase();
     await pingMongo(other);
     await dropDatabase(other);

@@ -101,7 +101,7 @@ describe('gRPC', () => {
     }
   };
 
-  test('a process with its certificate is answered', async () => {
+  test('a process with its certificate gets a response', async () => {
     expect(await outcomeOf(server.address, tlsOf('content'))).toBe(10);
   });
 
@@ -166,11 +166,11 @@ describe('HTTP', () => {
         .end();
     });
 
-  test('the gateway with its certificate is answered, even on a second connection', async () => {
+  test('the gateway with its certificate gets a response, even on a second connection', async () => {
     for (let i = 0; i < 2; i += 1) expect(await statusOf('/api/v1/things', tlsOf('gateway'))).toBe(200);
   });
 
-  test('a signed request without a certificate of the gateway is 401, on every path', async () => {
+  test('a signed request without a certificate of the gateway is rejected with 401, on every path', async () => {
     const { ca } = tlsOf('gateway');
     const { key, cert } = tlsOf('gateway', others);
     for (const tls of [{ ca }, { ca, key, cert }, tlsOf('content')]) {
@@ -184,7 +184,7 @@ describe('HTTP', () => {
     for (const path of ['/health/live', '/metrics']) expect(await statusOf(path, { ca })).toBe(200);
   });
 
-  test('a request that is not encrypted is not answered', async () => {
+  test('an unencrypted request gets no response', async () => {
     await expect(fetch(`http://127.0.0.1:${port}/health/live`)).rejects.toThrow();
   });
 });
@@ -219,7 +219,7 @@ describe('a service with TLS_DIRECTORY', () => {
     await dropDatabase(config);
   });
 
-  test('a service with TLS_DIRECTORY calls and answers by mutual TLS only', async () => {
+  test('a service with TLS_DIRECTORY calls and responds by mutual TLS only', async () => {
     expect((await client.call('GetRates', {})).commission_percent).toBe(10);
     expect(service.url).toMatch(/^https:/);
     await expect(fetch(`${service.url.replace('https:', 'http:')}/health/live`)).rejects.toThrow();

@@ -175,7 +175,7 @@ describe('a request', () => {
   });
 
   test.each(['expires-before-the-transaction', 'expires-in-the-transaction', 'expires-before-a-write'])(
-    'a request that %s is 503, and nothing is stored',
+    'a request that %s fails with 503, and nothing is stored',
     async (name) => {
       const id = newId();
       const answer = await post(name, id, String(SHORT_MS));
@@ -191,7 +191,7 @@ describe('a request', () => {
     expect(called).toBeUndefined();
   });
 
-  test('a write that waits for an orphaned transaction is 503, and never has an effect', async () => {
+  test('a write that waits for an orphaned transaction fails with 503, and never has an effect', async () => {
     const id = newId();
     await notes.create({ _id: id, text: 'first' });
     const orphan = await connection.startSession();

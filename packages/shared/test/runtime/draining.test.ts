@@ -37,7 +37,7 @@ const keepingClient = () => {
 };
 
 describe('a process after SIGTERM', () => {
-  test('a stopping process is not ready, answers for DRAIN_MS and closes each connection, then refuses', async () => {
+  test('a stopping process is not ready, responds for DRAIN_MS and closes each connection, then refuses', async () => {
     const { child, ready, exited } = await start({ DRAIN_MS: 1_500 });
     const get = keepingClient();
     const before = await get(ready.url, '/api/v1/payments', signed());

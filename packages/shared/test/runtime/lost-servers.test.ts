@@ -46,7 +46,7 @@ const work = (connection: Connection): Record<string, Work> => ({
     ),
   'failure-after-the-effect': async (id) => {
     await inTransaction(connection, (session) => notes.create([{ _id: id, text: 'new' }], { session }));
-    throw unavailable('the part that shows the result does not answer');
+    throw unavailable('the part that shows the result does not respond');
   },
   'network-error': async () => {
     throw Object.assign(new Error('write EPIPE'), { code: 'EPIPE' });
@@ -179,7 +179,7 @@ describe('the database is lost', () => {
     },
   );
 
-  test('a bulk write is 503 if the database is lost', async () => {
+  test('a bulk write fails with 503 if the database is lost', async () => {
     const { answer } = await postAndLose('bulk', 'insert');
     expect(answer.status).toBe(503);
   });
@@ -228,14 +228,14 @@ test('the outcome is unknown if another part fails after the effect of the reque
   expect(await isStored(id)).toBe(true);
 });
 
-test('a broken connection of any other kind is 503', async () => {
+test('any other kind of broken connection leads to 503', async () => {
   expectOutage(await post('network-error', newId()), NOTHING_CHANGED);
 });
 
-test('a request is 503 if Redis is lost', async () => {
+test('a request fails with 503 if Redis is lost', async () => {
   expectOutage(await post('redis', newId()), NOTHING_CHANGED);
 });
 
-test('a request is 503 if RabbitMQ is lost', async () => {
+test('a request fails with 503 if RabbitMQ is lost', async () => {
   expectOutage(await post('rabbitmq', newId()), NOTHING_CHANGED);
 });

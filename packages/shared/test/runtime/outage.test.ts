@@ -48,7 +48,7 @@ const cases: [string, () => unknown][] = [
   ['ECONNRESET as a cause', () => new Error('failed', { cause: { code: 'ECONNRESET' } })],
 ];
 
-test.each(cases)('the error %s is 503 with Retry-After', async (_name, thrown) => {
+test.each(cases)('the error %s becomes 503 and Retry-After', async (_name, thrown) => {
   const error = toAppError(await thrown(), undefined);
   expect(error).toMatchObject({ kind: 'unavailable', code: 'unavailable' });
   expect(error.retryAfterS).toBeGreaterThan(0);

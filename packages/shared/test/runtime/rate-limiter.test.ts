@@ -62,7 +62,7 @@ const consumeAtOnce = (
 
 const allowedCount = (states: RateLimitState[]): number => states.filter(({ allowed }) => allowed).length;
 
-/** Redis behind a proxy that can close its connections, or stop answering. */
+/** Redis behind a proxy that can close its connections, or stop responding. */
 const redisWire = async () => {
   const { hostname, port } = new URL(redisUrl());
   const sockets = new Set<Socket>();

@@ -1,4 +1,4 @@
-/** The export of traces, metrics and logs, including to a collector that does not answer. */
+/** The export of traces, metrics and logs, including to a collector that does not respond. */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { expect, test } from '@jest/globals';

@@ -1,8 +1,8 @@
 /** The counts of requests: what belongs to a request is counted, however it is sent, and nothing else. */
 import { setImmediate } from 'node:timers/promises';
 import { GUEST } from '@fitness/shared/kernel/caller.ts';
+import { createTickBatch } from '@fitness/shared/kernel/tick-batch.ts';
 import { runWithTrace } from '@fitness/shared/kernel/trace.ts';
-import { createTickBatch } from '@fitness/shared/kernel/turn-batch.ts';
 import { connectMongo } from '@fitness/shared/mongo/connect.ts';
 import { ensureIndexes } from '@fitness/shared/mongo/indexes.ts';
 import { createSequences } from '@fitness/shared/mongo/sequence.ts';
@@ -57,7 +57,7 @@ test('other commands of the process do not count, whatever they read', async () 
   expect(faults).toEqual([]);
 });
 
-test('commands of a request count, even in a transaction, a shared read, or after the answer', async () => {
+test('commands of a request count, even in a transaction, a shared read, or after the response', async () => {
   const batch = createTickBatch(async () => read());
   const sequences = createSequences(connection);
   await sequences.next('a');

@@ -21,7 +21,7 @@ interface Purchase {
 
 /**
  * 404 for a service that is unknown, inactive or hidden. 400 for the buyer's own service, a price other than the one they
- * were shown, or too low a balance. 503 when identity or the wallet does not answer. A repeat after a 503 resumes the
+ * were shown, or too low a balance. 503 when identity or the wallet does not respond. A repeat after a 503 resumes the
  * purchase: under the same `Idempotency-Key`, or without a key for the same service.
  */
 export type BuyTrainingService = (
@@ -39,7 +39,7 @@ export const createBuyTrainingService = (
   return async (caller, purchase, complete) => {
     const key =
       purchase.idempotencyKey === undefined ? null : storedKey(caller.userId, purchase.idempotencyKey);
-    // Fetched before the payment, so a completed purchase is never answered with 503.
+    // Fetched before the payment, so a completed purchase never returns 503.
     const buyers = await dependencies.users.find([caller.userId], caller);
     const started = await resume(caller.userId, purchase.trainingServiceId, key);
     if (started?.paid !== undefined) return toTraineeResource(started.paid, buyers);

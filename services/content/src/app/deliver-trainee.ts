@@ -19,7 +19,7 @@ export const createDeliverTrainee = (
     const isBuyer = trainee?.buyerUserId === caller.userId;
     if (trainee === undefined || !isPaid(trainee) || !(isSeller || isBuyer)) throw notFound();
     if (!isSeller) throw forbidden(`trainee ${id} is delivered by its seller`);
-    // Fetched before the write, so a completed delivery is never answered with 503.
+    // Fetched before the write, so a completed delivery never returns 503.
     const buyers = await users.find([trainee.buyerUserId], caller, { withErased: true });
     return store.transaction(async (session) => {
       const delivered = await store.trainees.deliver(session, id, clock.now());

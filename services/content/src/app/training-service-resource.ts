@@ -21,12 +21,12 @@ export const trainingServiceSchema = z
     user_id: z.int().meta({ description: 'User id of the seller' }),
     user: userSchema,
     ...trainingServiceFields,
-    boost: boostSchema.nullable().meta({ description: 'Running boost; null without one' }),
+    boost: boostSchema.nullable().meta({ description: 'Active boost; null without one' }),
     media: z.array(mediaSchema).meta({ description: 'Files of the training service' }),
     created_at: timestampSchema,
     updated_at: timestampSchema,
   })
-  .meta({ id: 'TrainingService', description: 'What a trainer sells' });
+  .meta({ id: 'TrainingService', description: 'A service that a trainer sells' });
 
 export type TrainingServiceResource = z.output<typeof trainingServiceSchema>;
 
@@ -46,7 +46,7 @@ export const createFetchEmbedded =
 
 /**
  * The seller as `viewer` may see them; undefined for an erased account. Throws `unavailable`. Use cases call it before
- * they write, so a completed change is never answered with 503.
+ * they write, so a completed change never returns 503.
  */
 export const createFetchSeller =
   ({ users }: Pick<Dependencies, 'users'>) =>

@@ -13,8 +13,8 @@ type HiddenUsers = ReadonlyMap<number, 'deletion_scheduled' | 'gone'>;
 
 export interface Users extends Pick<UserReader, 'find'> {
   /**
-   * The hidden accounts among `ids`; the result may contain other accounts. `gone`: erased or unknown. Throws `unavailable`
-   * if identity does not answer.
+   * The hidden accounts among `ids`; the result may contain other accounts. `gone`: erased or unknown. Throws
+   * `unavailable` if identity does not respond.
    */
   hidden(ids: readonly number[]): Promise<HiddenUsers>;
   /**

@@ -10,7 +10,7 @@ export const getPostRoute = ({ getPost }: Pick<UseCases, 'getPost'>): Route =>
     path: '/posts/:id',
     summary: 'Retrieve a post',
     description:
-      'Returns a post. A draft, or a post of an inactive gym, is 404 for everyone but the owner of its profile ' +
+      'Returns a post. A draft, or a post of an inactive gym, returns 404 for everyone but the owner of its profile ' +
       'and holders of `posts.view_all`. Guests may read posts; signed-in users need `posts.view` or ' +
       '`posts.view_all`.',
     tag: 'posts',

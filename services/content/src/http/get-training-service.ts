@@ -12,8 +12,8 @@ export const getTrainingServiceRoute = ({
     path: '/training-services/:id',
     summary: 'Retrieve a training service',
     description:
-      'Returns a training service. An inactive one is 404 for everyone but its seller and holders of `posts.view_all` or ' +
-      '`training_services.update_any`. While the deletion of the seller’s account is scheduled, it is 404 for everyone but ' +
+      'Returns a training service. An inactive one returns 404 for everyone but its seller and holders of `posts.view_all` or ' +
+      '`training_services.update_any`. While the deletion of the seller’s account is scheduled, it returns 404 for everyone but ' +
       'the seller and holders of `users.view_all`.',
     tag: 'training services',
     access: 'guest',

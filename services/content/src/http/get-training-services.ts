@@ -17,7 +17,7 @@ export const getTrainingServicesRoute = (
     path: '/training-services',
     summary: 'List training services',
     description:
-      'Returns training services with a running boost first (pro before basic), then the newest. `search` matches any part ' +
+      'Returns training services with an active boost first (pro before basic), then the newest. `search` matches any part ' +
       'of the title or description. Inactive training services are shown only to their seller and to holders of ' +
       '`posts.view_all`. Those of an account whose deletion is scheduled are left out unless you hold `users.view_all`, ' +
       'so a page may have fewer rows than `per_page`.',

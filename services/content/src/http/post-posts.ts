@@ -12,7 +12,7 @@ export const postPostsRoute = ({ createPost }: Pick<UseCases, 'createPost'>): Ro
     summary: 'Create a post',
     description:
       'Creates a post on your own profile or on the profile of a gym that you own. Another user’s profile is ' +
-      '403, and an unknown one is 422 under `profile_id`. A draft is shown only to the owner of its profile and ' +
+      '403, and an unknown one returns 422 under `profile_id`. A draft is shown only to the owner of its profile and ' +
       'to holders of `posts.view_all`. Requires `posts.create`.',
     tag: 'posts',
     access: 'user',
@@ -20,7 +20,7 @@ export const postPostsRoute = ({ createPost }: Pick<UseCases, 'createPost'>): Ro
     bodyLimitBytes: POST_BODY_BYTES,
     body: z.object({
       profile_type: z.enum(PROFILE_TYPES).meta({ description: 'Type of the profile' }),
-      profile_id: z.int().positive().meta({ description: 'Your user id, or the id of your gym' }),
+      profile_id: z.int().positive().meta({ description: 'Your user id or the id of your gym' }),
       ...postInput,
       is_draft: postInput.is_draft.default(false),
       in_blog: postInput.in_blog.default(false),

@@ -2,7 +2,7 @@
 import { type Clock, DAY_MS, SECOND_MS } from '@fitness/shared/kernel/clock.ts';
 import { type PageOf, type PageRequest, toPage } from '@fitness/shared/kernel/page.ts';
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
-import { createDueIdQueue } from '@fitness/shared/mongo/turns.ts';
+import { createDueIdQueue } from '@fitness/shared/mongo/due-queue.ts';
 import type { Trainee, TraineeStatus } from '../domain/trainee.ts';
 import type { Models, TraineeDocument } from './models.ts';
 

@@ -4,7 +4,7 @@ import type { GymDetails } from '../domain/gym-fields.ts';
 
 type References = Partial<Pick<GymDetails, 'cityId' | 'majorIds' | 'ownerId'>>;
 
-/** Throws 422 for every city, major and user that does not exist, and 503 when identity does not answer. */
+/** Throws 422 for every city, major and user that does not exist, and 503 when identity does not respond. */
 export const checkReferences = async (
   { store, users }: Pick<Dependencies, 'store' | 'users'>,
   { cityId, majorIds = [], ownerId }: References,

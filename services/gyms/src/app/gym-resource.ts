@@ -100,7 +100,7 @@ export const gymSchema = z
     created_at: timestampSchema,
     updated_at: timestampSchema,
     crowd: crowdSchema.nullable().meta({
-      description: 'How crowded the gym is; null if `show_crowd` is false, or if nothing was reported',
+      description: 'How crowded the gym is; null if `show_crowd` is false or nothing has been reported',
     }),
     city: citySchema.nullable().meta({ description: 'City of the gym; null if none is set' }),
     majors: z.array(majorSchema).meta({ description: 'Sports that the gym offers' }),
@@ -110,10 +110,10 @@ export const gymSchema = z
     working_status: workingStatusSchema
       .nullable()
       .meta({ description: 'Whether the gym is open; null if it has no working periods' }),
-    boost: boostSchema.nullable().meta({ description: 'Running boost; null without one' }),
+    boost: boostSchema.nullable().meta({ description: 'Active boost; null without one' }),
     media: z.array(mediaSchema).meta({ description: 'Public files of the gym' }),
     rating_count: z.int().meta({ description: 'Number of ratings' }),
-    rating_average: z.number().meta({ description: 'Average of the ratings; 0 without any' }),
+    rating_average: z.number().meta({ description: 'Average of the ratings; 0 without ratings' }),
     ...ownerFields,
   })
   .meta({ id: 'Gym', description: 'A gym, as the caller may see it' });

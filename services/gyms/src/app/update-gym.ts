@@ -39,8 +39,8 @@ const neededFor =
     isReviewOnly(update) ? [] : [neededForUpdate(gym, caller)];
 
 /**
- * Throws 404, 403, and 422 for an unknown city, major or user. Throws 409 when the license document is not the one that the request
- * names, and 503 when identity does not answer. Nothing has changed then.
+ * Throws 404, 403, and 422 for an unknown city, major or user. Throws 409 when the license document is not the one
+ * that the request names, and 503 when identity does not respond. Nothing has changed then.
  *
  * Concurrent updates of different fields all survive. Permissions are checked again inside the transaction, so the previous owner
  * changes nothing after a transfer.

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { distanceM, encodeGeohash, neighbourhood } from './geohash.ts';
+import { distanceM, encodeGeohash, neighborhood } from './geohash.ts';
 
 /** Every run checks the same examples. */
 const SEED = 20260115;
@@ -21,7 +21,7 @@ describe('geohash', () => {
     expect(km).toBeLessThan(745);
   });
 
-  test('every point within the radius of a neighbourhood lies in one of its cells', () => {
+  test('every point within the radius of a neighborhood lies in one of its cells', () => {
     const number = (min: number, max: number) => fc.double({ min, max, noNaN: true });
     fc.assert(
       fc.property(
@@ -31,7 +31,7 @@ describe('geohash', () => {
         number(0, 2 * Math.PI),
         number(0, 1),
         (lat, lng, length, bearing, part) => {
-          const around = neighbourhood({ lat, lng }, length);
+          const around = neighborhood({ lat, lng }, length);
           if (around === undefined) return;
           // The point at this bearing and this fraction of the radius.
           const angle = (around.radiusM * part) / 6_371_008.8;
@@ -56,7 +56,7 @@ describe('geohash', () => {
     );
   });
 
-  test('no neighbourhood crosses a pole', () => {
-    expect(neighbourhood({ lat: 89.9, lng: 0 }, 3)).toBeUndefined();
+  test('no neighborhood crosses a pole', () => {
+    expect(neighborhood({ lat: 89.9, lng: 0 }, 3)).toBeUndefined();
   });
 });

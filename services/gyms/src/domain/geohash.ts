@@ -17,7 +17,7 @@ export interface Point {
 
 const radians = (degrees: number): number => (degrees * Math.PI) / 180;
 
-/** Distance in metres along the great circle (haversine formula). */
+/** Distance in meters along the great circle (haversine formula). */
 export const distanceM = (a: Point, b: Point): number => {
   const dLat = Math.sin(radians(b.lat - a.lat) / 2);
   const dLng = Math.sin(radians(b.lng - a.lng) / 2);
@@ -51,26 +51,26 @@ const cellSize = (length: number): { lat: number; lng: number } => {
 
 const wrapLng = (lng: number): number => ((((lng + 180) % 360) + 360) % 360) - 180;
 
-export interface Neighbourhood {
+export interface Neighborhood {
   /** Prefixes of the point's cell and of the eight cells around it. */
   cells: string[];
   /** Every point within this distance lies in one of the cells. */
   radiusM: number;
 }
 
-/** The point's cell of this prefix length and its neighbours. Undefined if they cross a pole. */
-export const neighbourhood = (point: Point, length: number): Neighbourhood | undefined => {
+/** The point's cell of this prefix length and its neighbors. Undefined if they cross a pole. */
+export const neighborhood = (point: Point, length: number): Neighborhood | undefined => {
   const size = cellSize(length);
   const farthestLat = Math.abs(point.lat) + 2 * size.lat;
   if (farthestLat >= 90) return undefined;
-  // Steps start at the centre of the cell: adding a cell's size to the point itself may round across a border.
-  const centre = (value: number, min: number, step: number, offset: number): number =>
+  // Steps start at the center of the cell: adding a cell's size to the point itself may round across a border.
+  const center = (value: number, min: number, step: number, offset: number): number =>
     min + (Math.floor((value - min) / step) + 0.5 + offset) * step;
   const cells = new Set<string>();
   for (const up of [-1, 0, 1]) {
     for (const right of [-1, 0, 1]) {
-      const lat = centre(point.lat, -90, size.lat, up);
-      const lng = wrapLng(centre(point.lng, -180, size.lng, right));
+      const lat = center(point.lat, -90, size.lat, up);
+      const lng = wrapLng(center(point.lng, -180, size.lng, right));
       cells.add(encodeGeohash({ lat, lng }, length));
     }
   }

@@ -10,7 +10,7 @@ export const getGymRoute = ({ getGym, presentGyms }: Pick<UseCases, 'getGym' | '
     summary: 'Retrieve a gym',
     description:
       'Returns a gym. Its owner and holders of `gyms.view_all` also see who owns it and its license. For everyone else, an ' +
-      'inactive gym is 404.',
+      'inactive gym returns 404.',
     tag: 'Gyms',
     pages: ['ops'],
     access: 'guest',

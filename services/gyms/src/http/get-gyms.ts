@@ -51,7 +51,7 @@ export const getGymsRoute = (
     path: '/gyms',
     summary: 'List gyms',
     description:
-      'Returns gyms with a running boost first (pro before basic), then the newest. With `near`, the nearest gyms come ' +
+      'Returns gyms with an active boost first (pro before basic), then the newest. With `near`, the nearest gyms come ' +
       'first whatever their boosts, and gyms without a location are left out. `search` matches any part of the name, ' +
       'address or description. Inactive gyms are shown only to their owner and to holders of `gyms.view_all`.',
     tag: 'Gyms',

@@ -13,7 +13,7 @@ export const postGymsRoute = ({
     path: '/gyms',
     summary: 'Create a gym',
     description:
-      'Creates a gym that you own. An unknown city or major is 422 under its field. Requires `gyms.create`.',
+      'Creates a gym that you own. An unknown city or major returns 422 under its field. Requires `gyms.create`.',
     tag: 'Gyms',
     access: 'user',
     permissions: ['gyms.create'],

@@ -63,7 +63,7 @@ export const putGymRoute = ({ updateGym, presentGyms }: Pick<UseCases, 'updateGy
       'your own gym, or `gyms.update_any` for any gym. A new owner (`user_id`) also requires `gyms.transfer_ownership`. ' +
       '`gym_license_approved` and `gym_license_rejection_reason` require `gyms.approve_license`, and nothing else if they ' +
       'are sent alone. The owner is notified when the license changes to approved or rejected. An unknown city, major or ' +
-      'owner is 422 under its field.',
+      'owner returns 422 under its field.',
     tag: 'Gyms',
     pages: ['ops'],
     pageFields: ['gym_license_approved', 'gym_license_rejection_reason', 'gym_license_media_id'],

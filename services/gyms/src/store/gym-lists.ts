@@ -5,7 +5,7 @@ import type { ListKey, ListRow, Lists, RowSearch } from '@fitness/shared/lists/l
 import { searchIn } from '@fitness/shared/lists/match.ts';
 import { readRankedPage } from '@fitness/shared/lists/pages.ts';
 import { type Collection, type Connection, type PipelineStage, type QueryFilter, trusted } from 'mongoose';
-import { distanceM, neighbourhood, type Point } from '../domain/geohash.ts';
+import { distanceM, neighborhood, type Point } from '../domain/geohash.ts';
 import type { Gym } from '../domain/gym.ts';
 import type { Counters, GymTotals } from './counters.ts';
 import {
@@ -34,7 +34,7 @@ export interface GymQuery {
 export interface GymLists {
   /** Gyms with a live boost first, by level, then the newest. The cursor is `[level, id]`, with level 0 for no live boost. */
   list(query: GymQuery, page: PageRequest, now: Date): Promise<PageOf<Gym>>;
-  /** The nearest gyms first, without those that have no location. The cursor is `[metres, id]`. */
+  /** The nearest gyms first, without those that have no location. The cursor is `[meters, id]`. */
   listNearest(query: GymQuery, from: Point, page: PageRequest): Promise<PageOf<Gym>>;
   /** Gyms with a license that is not reviewed yet, the oldest document first. The cursor is its id. */
   listLicensesToReview(page: PageRequest): Promise<PageOf<Gym>>;
@@ -116,10 +116,10 @@ const IDS_MAX = 250;
 
 interface Placed extends Point {
   id: number;
-  metres: number;
+  meters: number;
 }
 
-const byDistance = (a: Placed, b: Placed): number => a.metres - b.metres || b.id - a.id;
+const byDistance = (a: Placed, b: Placed): number => a.meters - b.meters || b.id - a.id;
 
 /** The number of gyms in a list, before it is read. */
 const createTotals = (connection: Connection, counters: Counters) => {
@@ -163,7 +163,7 @@ const createNearest = (connection: Connection, counters: Counters, lists: Lists)
     const placed: Placed[] = [];
     // A cursor reads in batches, so other requests are served in between.
     for await (const { _id, lat, lng } of gyms.aggregate<{ _id: number; lat: number; lng: number }>(stages)) {
-      placed.push({ id: _id, lat, lng, metres: distanceM(from, { lat, lng }) });
+      placed.push({ id: _id, lat, lng, meters: distanceM(from, { lat, lng }) });
     }
     return placed;
   };
@@ -206,10 +206,10 @@ const createNearest = (connection: Connection, counters: Counters, lists: Lists)
       after: (gym: Placed) => boolean,
     ): Promise<{ ordered: Placed[]; isAll: boolean }> => {
       for (const length of isFiltered(query) ? [] : CELL_LENGTHS) {
-        const around = neighbourhood(from, length);
+        const around = neighborhood(from, length);
         if (around === undefined) break;
         const near = await inCells(query, around.cells, from);
-        const certain = near.filter((gym) => gym.metres <= around.radiusM && after(gym));
+        const certain = near.filter((gym) => gym.meters <= around.radiusM && after(gym));
         if (certain.length > limit) return { ordered: certain.toSorted(byDistance), isAll: false };
       }
       const conditions = conditionsOf(query);
@@ -353,8 +353,8 @@ export const createGymLists = (
   };
 
   const listNearest: GymLists['listNearest'] = async (query, from, page) => {
-    const [metres = -1, id = 0] = page.mode === 'cursor' ? page.after : [];
-    const after = (gym: Placed): boolean => gym.metres > metres || (gym.metres === metres && gym.id < id);
+    const [meters = -1, id = 0] = page.mode === 'cursor' ? page.after : [];
+    const after = (gym: Placed): boolean => gym.meters > meters || (gym.meters === meters && gym.id < id);
     const isPaged = page.mode === 'page';
     const skip = isPaged ? page.skip : 0;
     const take = page.perPage;
@@ -371,7 +371,7 @@ export const createGymLists = (
       return {
         rows: matches.rows.map(toRow),
         total: isPaged ? matches.total : undefined,
-        next: last && [last.metres, last.id],
+        next: last && [last.meters, last.id],
       };
     }
     if (skip > 0 && !isFiltered(query)) {
@@ -387,7 +387,7 @@ export const createGymLists = (
     return {
       rows: (await findMany(window.map((gym) => gym.id))).filter(accept),
       total: isPaged ? (total ?? (await totals.ofPlaced(query))) : undefined,
-      next: last && [last.metres, last.id],
+      next: last && [last.meters, last.id],
     };
   };
 

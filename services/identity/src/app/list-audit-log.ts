@@ -1,6 +1,6 @@
 /**
  * The audit log of the whole product: the lists of all services, merged by id. Ids grow with time across services. If a
- * service does not answer, there is no list, because an incomplete one would hide its gaps.
+ * service does not respond, there is no list, because an incomplete one would hide its gaps.
  */
 import type { AuditEntry, AuditFilter } from '@fitness/shared/audit/reader.ts';
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
@@ -10,7 +10,7 @@ import type { Dependencies } from '../dependencies.ts';
 
 const MAX_BATCH = 200;
 
-/** Returns entries newest first. Throws `unavailable` when a service does not answer. */
+/** Returns entries newest first. Throws `unavailable` when a service does not respond. */
 export type ListAuditLog = (
   caller: UserCaller,
   filter: AuditFilter,

@@ -7,7 +7,7 @@ import type { AuditEntry, AuditFilter } from '@fitness/shared/audit/reader.ts';
 import type { GrpcClient } from '@fitness/shared/grpc/client.ts';
 import type { Caller } from '@fitness/shared/kernel/caller.ts';
 
-/** The audit log of one service. Throws `unavailable` when the service does not answer. */
+/** The audit log of one service. Throws `unavailable` when the service does not respond. */
 export interface AuditSource {
   list(caller: Caller, filter: AuditFilter, page: Page): ReturnType<AuditLog['list']>;
   count(caller: Caller, filter: AuditFilter): Promise<number>;

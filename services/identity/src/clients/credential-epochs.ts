@@ -1,4 +1,4 @@
-/** Notifies the gateways of revoked credentials before the revocation is answered (docs/adr/0002). */
+/** Notifies the gateways of revoked credentials before the response to the revocation (docs/adr/0002). */
 import {
   EPOCH_LIFETIME_S,
   type EpochSubject,

@@ -115,7 +115,7 @@ const toOutcome = ({ status, text, retryAfterMs }: ProviderResponse): PushOutcom
   const isGone = (code !== undefined && GONE.has(code)) || (status === 400 && violated.includes(TOKEN_FIELD));
   if (isGone) return { outcome: 'gone' };
   if (status === 400 && error?.status === 'INVALID_ARGUMENT') return { outcome: 'refused' };
-  return { outcome: 'failed', reason: `fcm answered HTTP ${status}`, retryAfterMs };
+  return { outcome: 'failed', reason: `fcm returned HTTP ${status}`, retryAfterMs };
 };
 
 const readError = (text: string): z.output<typeof errorSchema> | undefined => {

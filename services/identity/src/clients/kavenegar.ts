@@ -1,7 +1,7 @@
 /**
  * The SMS provider Kavenegar: `verify/lookup` sends a code in a template, and `sms/send` sends a text. The URL is never
  * logged, because it contains the API key. A code is not sent again after a lost response, because the SMS may have been
- * sent. A text has an id by which Kavenegar recognises a repetition.
+ * sent. A text has an id by which Kavenegar recognizes a repetition.
  */
 import type { Locale } from '@fitness/shared/kernel/i18n/translate.ts';
 import type { Metrics } from '@fitness/shared/kernel/metrics.ts';
@@ -97,7 +97,7 @@ class Unreadable extends Error {}
 /** The status in the body decides; Kavenegar sends errors with any HTTP status. Throws `Unreadable`. */
 const toOutcome = (httpStatus: number, body: string): SmsOutcome => {
   const response = responseSchema.safeParse(parseJson(body));
-  if (!response.success) throw new Unreadable(`unreadable answer with HTTP ${httpStatus}`);
+  if (!response.success) throw new Unreadable(`unreadable response with HTTP ${httpStatus}`);
   const { status } = response.data.return;
   return status === OK ? { outcome: 'sent' } : { outcome: 'refused', reason: `status ${status}` };
 };

@@ -7,7 +7,7 @@ import type { Logger } from '@fitness/shared/kernel/log.ts';
 const DEADLINE_MS = 1_000;
 
 export interface LicenseDocuments {
-  /** Deletes this document and older ones, but no newer one. Throws `unavailable` when media does not answer. */
+  /** Deletes this document and older ones, but no newer one. Throws `unavailable` when media does not respond. */
   delete(userId: number, mediaId: number): Promise<void>;
   /**
    * Deletes a document whose clearing is committed, and older ones. Never rejects: media deletes it at the latest when it

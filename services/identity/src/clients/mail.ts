@@ -1,4 +1,4 @@
-/** E-mails through SMTP. */
+/** Emails through SMTP. */
 import { createCircuitBreaker } from '@fitness/shared/kernel/circuit-breaker.ts';
 import type { Metrics } from '@fitness/shared/kernel/metrics.ts';
 import { createTransport } from 'nodemailer';
@@ -109,5 +109,5 @@ const isRefused = (error: unknown): boolean => {
 const reasonOf = (error: unknown): string => {
   const { code, command, responseCode } = error as SmtpError;
   const parts = [code, command?.split(' ')[0], responseCode].filter((part) => part !== undefined);
-  return `the e-mail relay failed: ${parts.join(' ') || 'unknown'}`;
+  return `the email relay failed: ${parts.join(' ') || 'unknown'}`;
 };

@@ -8,7 +8,7 @@ import type { Redis } from '@fitness/shared/runtime/redis.ts';
 
 export interface ScoreLocks {
   /**
-   * Returns a function that releases the lock; undefined while it has another holder. When Redis does not answer, every
+   * Returns a function that releases the lock; undefined while it has another holder. When Redis does not respond, every
    * caller acquires the lock.
    */
   acquire(userId: number): Promise<(() => Promise<void>) | undefined>;

@@ -24,7 +24,7 @@ const usernameField = z
   .refine((value) => USERNAME.test(value), withMessage('validation.username'))
   .meta({ pattern: USERNAME.source });
 
-/** User name of a new account. Accounts from 1.0.0 may keep one that reads as a phone; their use case checks changes. */
+/** Username of a new account. Accounts from 1.0.0 may keep one that reads as a phone; their use case checks changes. */
 export const newUsernameField = usernameField
   .refine((value) => !readsAsPhone(value), {
     ...withMessage('validation.username_is_phone'),

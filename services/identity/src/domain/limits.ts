@@ -14,12 +14,12 @@ export interface Limits {
   /** Limit over all phones. */
   anonymousSms: RateLimit;
   signedInSmsPerPhone: RateLimit;
-  /** Limits for e-mails of an account and to an address. E-mails that cannot be switched off have separate limits. */
+  /** Limits for emails of an account and to an address. Emails that cannot be switched off have separate limits. */
   emailsPerAccount: DurableRateLimit;
   emailsPerRecipient: DurableRateLimit;
   securityEmailsPerAccount: DurableRateLimit;
   securityEmailsPerRecipient: DurableRateLimit;
-  /** Limit for e-mails of an account to its previous addresses. */
+  /** Limit for emails of an account to its previous addresses. */
   emailChangeEmails: DurableRateLimit;
   /** Limit for an account and an address, whichever of its names is used. */
   logins: RateLimit;
@@ -31,7 +31,7 @@ export interface Limits {
   wrongSecondFactorCodes: DurableRateLimit;
   /** Limit for an address. Undefined means unlimited, here and below. */
   registrations: RateLimit | undefined;
-  /** Limit for an address: changing a user name, e-mail or phone reveals whether it is in use. */
+  /** Limit for an address: changing a username, email or phone reveals whether it is in use. */
   nameChanges: RateLimit | undefined;
   /** Limit for an address that registers OAuth clients. */
   clientRegistrations: RateLimit | undefined;

@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { canonicalLogin, loginKeysOf } from './login.ts';
 
 describe('a login', () => {
-  test('a login is read as a phone number first, then as an e-mail, then as a user name', () => {
+  test('a login is read as a phone number first, then as an email, then as a username', () => {
     expect(loginKeysOf(' 09121234567 ')).toEqual([
       'phone:+989121234567',
       'email:09121234567',

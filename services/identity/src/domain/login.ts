@@ -19,7 +19,7 @@ export const loginKey = (field: LoginField, value: string): string => `${field}:
 /** Whether a login with this text is looked up as a phone, so that the owner of the phone would be found instead. */
 export const readsAsPhone = (username: string): boolean => normalizePhone(username) !== undefined;
 
-/** The keys that a typed login may refer to, by precedence. A user name from 1.0.0 may look like a phone: the phone wins. */
+/** The keys that a typed login may refer to, by precedence. A username from 1.0.0 may look like a phone: the phone wins. */
 export const loginKeysOf = (login: string): string[] => {
   const phone = normalizePhone(login.trim());
   return [

@@ -10,7 +10,7 @@ describe('a common password', () => {
     'Password123',
     'PASSWORD123',
     '１２３４５６７８９０',
-  ])('%s is recognised as a common password', (password) => {
+  ])('%s is recognized as a common password', (password) => {
     expect(isCommonPassword(password)).toBe(true);
   });
 
@@ -48,7 +48,7 @@ describe('the name of an account', () => {
     '9121234567',
     '0912 123 4567',
     '۰۹۱۲۱۲۳۴۵۶۷',
-  ])('the password %j is recognised as a name of the account', (password) => {
+  ])('the password %j is recognized as a name of the account', (password) => {
     expect(isNameOfAccount(password, account)).toBe(true);
   });
 

@@ -21,7 +21,7 @@ const comparable = (password: string): string => password.normalize('NFKC').toLo
 
 export const isCommonPassword = (password: string): boolean => COMMON_PASSWORDS.has(comparable(password));
 
-/** Whether the password is the user name, e-mail or phone of its account, in any spelling. */
+/** Whether the password is the username, email or phone of its account, in any spelling. */
 export const isNameOfAccount = (
   password: string,
   { username, email, phone }: Pick<User, 'username' | 'email' | 'phone'>,

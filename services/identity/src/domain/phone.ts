@@ -17,9 +17,9 @@ export const normalizePhone = (input: string): string | undefined => {
 export const countryOf = (phone: string): string | undefined => parsePhoneNumberFromString(phone)?.country;
 
 /**
- * Whether an E.164 number is certainly a landline. Some numbering plans do not distinguish them, and the type of a number may
- * be unknown. Only this function uses the metadata with types, which takes 1 MB of memory. The smaller metadata decides
- * what is valid: the phones of all accounts were stored by it, and log-ins look them up by it.
+ * Whether an E.164 number is certainly a landline. Some numbering plans do not distinguish them, and the type of a
+ * number may be unknown. Only this function uses the metadata with types, which takes 1 MB of memory. The smaller
+ * metadata decides what is valid: the phones of all accounts were stored by it, and sign-ins look them up by it.
  */
 export const isLandline = (phone: string): boolean => parseWithTypes(phone)?.getType() === 'FIXED_LINE';
 

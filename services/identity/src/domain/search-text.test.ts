@@ -33,7 +33,7 @@ describe('a search by name', () => {
     expect(isFound(names, search)).toBe(expected),
   );
 
-  test('a search by name reads no account because of its e-mail or phone', () => {
+  test('a search by name reads no account because of its email or phone', () => {
     const stored = searchGrams({ ...NOBODY, email: 'quartz@example.com', phone: '+989120001234' });
     for (const search of ['quartz', '@', '0001'])
       expect(nameSearch(search)?.grams.filter((gram) => stored.includes(gram))).toEqual([]);

@@ -12,14 +12,14 @@ export type SearchedFields = Pick<User, 'username' | 'email' | 'phone' | 'first_
 
 const nameTexts = (user: SearchedFields): string[] => [user.username, `${user.first_name} ${user.last_name}`];
 
-/** The texts of {@link nameTexts}, with e-mail and phone. */
+/** The texts of {@link nameTexts}, with email and phone. */
 export const contactTexts = (user: SearchedFields): string[] => {
   const local = localPhone(user.phone);
   return [...nameTexts(user), user.email, user.phone, ...(local === undefined ? [] : [local])];
 };
 
 /**
- * Grams of names are stored twice, because what a search by name reads must not depend on e-mail or phone. Other grams are
+ * Grams of names are stored twice, because what a search by name reads must not depend on email or phone. Other grams are
  * too short to equal one with this prefix.
  */
 const nameGram = (gram: string): string => `name ${gram}`;
@@ -66,8 +66,8 @@ export const nameSearch = (search: string): UserSearch | undefined => {
 };
 
 /**
- * Like {@link nameSearch}, but includes e-mail and phone. A complete phone is found in every spelling that its owner can sign
- * in with. Texts that contain the search as it is typed are found too.
+ * Like {@link nameSearch}, but includes email and phone. A complete phone is found in every spelling that its owner
+ * can sign in with. Texts that contain the search as it is typed are found too.
  */
 export const contactSearch = (search: string): UserSearch | undefined => {
   const grams = queryGrams(search);

@@ -1,6 +1,6 @@
 /**
- * Bearer tokens: opaque, with a prefix for their kind and a checksum. A secret scanner can recognise a leaked token offline.
- * Only the hash is stored.
+ * Bearer tokens: opaque, with a prefix for their kind and a checksum. A secret scanner can recognize a leaked token
+ * offline. Only the hash is stored.
  */
 import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';

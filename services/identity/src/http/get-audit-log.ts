@@ -76,7 +76,7 @@ export const getAuditLogRoute = ({ listAuditLog }: Pick<UseCases, 'listAuditLog'
     summary: 'List what operators did',
     description:
       'Returns the actions of operators in all services, newest first. Requires `audit.view`. Returns 503 while one of the ' +
-      'services does not answer, because the list would be incomplete.',
+      'services does not respond, because the list would be incomplete.',
     tag: 'audit',
     pages: ['ops'],
     access: 'user',

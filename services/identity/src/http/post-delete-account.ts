@@ -39,7 +39,7 @@ export const postDeleteAccountRoute = (
       '`deletion_scheduled_at`. Until then you can sign in and cancel with `DELETE /auth/delete-account`.\n\n' +
       'While a deletion is scheduled, the first phase returns 202 with its dates and sends no SMS. While ' +
       'anything blocks the deletion, both phases return 409 with every blocker, and no SMS is sent. A code that ' +
-      'is not accepted is 422 under `confirmation_code`, whatever the reason. When the SMS cannot be sent, the ' +
+      'is not accepted returns 422 under `confirmation_code`, whatever the reason. When the SMS cannot be sent, the ' +
       'response is 500 and nothing is scheduled.',
     tag: 'auth',
     pages: ['account_deletion'],

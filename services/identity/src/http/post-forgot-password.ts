@@ -14,7 +14,7 @@ export const postForgotPasswordRoute = ({ resetPassword }: Pick<UseCases, 'reset
       'valid for ten minutes.\n\n' +
       'The response does not reveal whether the account exists or a code was sent. Without a token, it is 200 ' +
       'even when a limit is reached. With a token of the account, the call counts towards the limit of `POST ' +
-      '/auth/delete-account`, and is 429 once that limit is reached. With an OAuth token or a restricted token, ' +
+      '/auth/delete-account`, and returns 429 once that limit is reached. With an OAuth token or a restricted token, ' +
       'every call counts, whatever the `login`.',
     tag: 'auth',
     access: 'guest',

@@ -15,7 +15,7 @@ export const postPhoneConfirmRoute = ({
     summary: 'Confirm your phone number',
     description:
       'Confirms a phone number with the six-digit code that `PUT /auth/me` has sent to it. The code is valid for ' +
-      'ten minutes and five failed attempts. A code that is not accepted is 422 under `code`, and so is a number ' +
+      'ten minutes and five failed attempts. A code that is not accepted returns 422 under `code`, and so does a number ' +
       'that another account has taken in the meantime.\n\n' +
       'A new number becomes the number of the account, and the old number is notified by SMS. Codes that were ' +
       'sent to the old number are no longer accepted.',

@@ -11,7 +11,7 @@ export const postResetPasswordRoute = ({ resetPassword }: Pick<UseCases, 'resetP
     summary: 'Reset your password',
     description:
       'Sets a new password with the eight-digit code that `POST /auth/forgot-password` has sent. A code that is ' +
-      'not accepted is 422 under `code`, whatever the reason. Every session, personal access token and connected ' +
+      'not accepted returns 422 under `code`, whatever the reason. Every session, personal access token and connected ' +
       'app of the account is revoked.\n\n' +
       'Two-factor authentication is also turned off if no code sent to the phone has been confirmed before. It ' +
       'stays on for accounts with operator permissions.\n\n' +

@@ -11,7 +11,7 @@ export const putChangePasswordRoute = ({ changePassword }: Pick<UseCases, 'chang
     path: '/auth/change-password',
     summary: 'Change your password',
     description:
-      'Sets a new password. Requires the current one; a wrong one is 422 under `current_password`. Every other ' +
+      'Sets a new password. Requires the current one; a wrong one returns 422 under `current_password`. Every other ' +
       'session, personal access token and connected app of the account is revoked. The session of this request ' +
       'stays valid.',
     tag: 'auth',

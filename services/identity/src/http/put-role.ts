@@ -25,7 +25,7 @@ export const putRoleRoute = ({ updateRole }: Pick<UseCases, 'updateRole'>): Rout
     errorStatuses: [409],
     params: idParams,
     body: z.object({
-      title: oneLine('Title for people', z.string().trim().min(1).max(100)).optional(),
+      title: oneLine('Display name', z.string().trim().min(1).max(100)).optional(),
       permissions: z.array(z.enum(PERMISSIONS)).max(PERMISSIONS.length).optional().meta({
         description: 'All permissions of the role; they replace its current ones',
       }),

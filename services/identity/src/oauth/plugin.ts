@@ -31,7 +31,7 @@ type HttpServer = Parameters<NonNullable<Transports['prepareHttp']>>[0];
 
 export const MAX_FORM_BYTES = 16 * 1_024;
 export const MAX_REGISTRATION_BYTES = 4 * 1_024;
-/** Limit for the URL, whose query is stored until the user has answered. */
+/** Limit for the URL, whose query is stored until the user has decided. */
 export const MAX_AUTHORIZATION_LENGTH = 4 * 1_024;
 const FORM = 'application/x-www-form-urlencoded';
 /** The library trusts these headers, and clients could set them. */
@@ -255,7 +255,7 @@ const renderError: ProviderOptions['renderError'] = (ctx, code) => {
 };
 
 const renderLeaving: ProviderOptions['renderLeaving'] = (ctx, location) => {
-  // A page that answers the form of an interaction is shown only once.
+  // The page after the form of an interaction is shown only once.
   const path = ctx.path === OAUTH_PATHS.authorize ? ctx.url : undefined;
   const { status, html, headers } = leavePage(localeOf(ctx), {
     to: location,

@@ -111,7 +111,7 @@ const redirectOnlyTheSignedIn = async (
   if (session?.accountId === undefined) renderLeaving(ctx, location);
 };
 
-/** Answers 503 while the database is unreachable, for which the library answers 500. */
+/** Returns 503 while the database is unreachable, for which the library returns 500. */
 const answerOutage = (ctx: KoaContextWithOIDC, error: unknown): void => {
   const outage = toOutage(error, currentScope());
   if (outage === undefined || ctx.status !== HTTP_STATUS.internal) return;
@@ -126,7 +126,7 @@ const configuration = (options: ProviderOptions, library: Library): Configuratio
     ...options,
     createGrantRevokedError: () => new library.errors.InvalidGrant('the grant was revoked'),
     createInteractionCompletedError: () =>
-      new library.errors.SessionNotFound('the interaction was answered already'),
+      new library.errors.SessionNotFound('the interaction has already been completed'),
   }),
   // The library requires a key, although nothing is signed: there are no ID tokens.
   jwks: { keys: [generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ format: 'jwk' })] },
@@ -290,7 +290,7 @@ const policy = ({ interactionPolicy }: Library) => {
   return prompts;
 };
 
-/** Uses the token format of this service (domain/token.ts), which secret scanners and introspection recognise. */
+/** Uses the token format of this service (domain/token.ts), which secret scanners and introspection recognize. */
 const useOwnTokenFormat = (provider: Provider, random: Random): void => {
   const kinds: [{ prototype: object }, TokenKind | GrantSecret][] = [
     [provider.AccessToken, 'oauth'],

@@ -1,5 +1,5 @@
 /**
- * The user names, e-mails and phones in use, one document each. The unique `_id` decides races. Unique indexes of the
+ * The usernames, emails and phones in use, one document each. The unique `_id` decides races. Unique indexes of the
  * accounts would have to contain the shard key once the accounts are sharded.
  */
 
@@ -15,7 +15,7 @@ interface LoginKey {
   user_id: number;
   /** Changes with every revocation of the owner's credentials. Documents of earlier versions lack it. */
   stamp?: string;
-  /** Number of log-ins with this value. */
+  /** Number of sign-ins with this value. */
   sign_ins?: number;
   /** Keyed hashes of the networks that have signed in with this value, latest first. */
   networks?: string[];
@@ -53,7 +53,7 @@ const schema = new mongoose.Schema<LoginKey>(
 
 privacy(
   schema,
-  erase('user names, e-mails and phones become available again', '_id', 'user_id', 'stamp', 'sign_ins'),
+  erase('usernames, emails and phones become available again', '_id', 'user_id', 'stamp', 'sign_ins'),
   erase('keyed hashes of the networks from which the account has signed in', 'networks'),
 );
 
@@ -115,7 +115,7 @@ export const createLoginKeys = (connection: Connection) => {
       return new Map(rows.map((key) => [key._id, key]));
     },
 
-    /** Makes concurrent log-ins fail that have found the account already. */
+    /** Makes concurrent sign-ins fail that have found the account already. */
     revoke: async (session: ClientSession, userId: number): Promise<void> => {
       await keys.updateMany({ user_id: userId }, { $set: { stamp: randomUUID() } }, { session });
     },

@@ -1,4 +1,4 @@
-/** Which notifications an account has chosen to receive by push and e-mail: all of them without a document. */
+/** Which notifications an account has chosen to receive by push and email: all of them without a document. */
 import type { ClientSession, Connection } from '@fitness/shared/mongo/connect.ts';
 import { erase, privacy } from '@fitness/shared/mongo/privacy.ts';
 import mongoose from 'mongoose';
@@ -6,7 +6,7 @@ import mongoose from 'mongoose';
 export interface NotificationPreferences {
   /** The id of the account. */
   _id: number;
-  /** Language of e-mails; null when none is chosen. */
+  /** Language of emails; null when none is chosen. */
   locale: string | null;
   /** The notifications that are switched off, as `<type>:<channel>`. */
   off: string[];

@@ -33,7 +33,7 @@ privacy(
   erase('the notifications of the account', '_id', 'user_id', 'type', 'data', 'created_at', 'read_at'),
 );
 
-/** Separate from {@link Notifications}: only `deliverNotification` may insert, because it sends push and e-mail. */
+/** Separate from {@link Notifications}: only `deliverNotification` may insert, because it sends push and email. */
 export interface NewNotifications {
   insert(session: ClientSession, row: NotificationRow): Promise<void>;
 }

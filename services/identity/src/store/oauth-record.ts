@@ -19,7 +19,7 @@ export interface OauthRecord {
    * were issued for the same one.
    */
   uid: string | null;
-  /** First use. A used code or refresh token is kept, so that a second use is recognised. */
+  /** First use. A used code or refresh token is kept, so that a second use is recognized. */
   consumed_at: Date | null;
   /**
    * For a refresh token: its second use, by an app that has lost the response to the first. A retired token has both

@@ -1,5 +1,5 @@
 /** Roles: named sets of permissions. */
-import { createTickBatch } from '@fitness/shared/kernel/turn-batch.ts';
+import { createTickBatch } from '@fitness/shared/kernel/tick-batch.ts';
 import { COMMAND_MAX_MS } from '@fitness/shared/mongo/command-rules.ts';
 import { type ClientSession, type Connection, trusted } from '@fitness/shared/mongo/connect.ts';
 import { privacy, retain } from '@fitness/shared/mongo/privacy.ts';

@@ -56,7 +56,7 @@ guardRevocations(schema, { subjectOf: ({ _id }) => _id, fields: ['secret'] });
 
 export type SecondFactors = ReturnType<typeof createSecondFactors>;
 
-/** Write only in transactions that also write the account: this orders the writes with log-ins and with an erasure. */
+/** Write only in transactions that also write the account: this orders the writes with sign-ins and with an erasure. */
 export const createSecondFactors = (connection: Connection, revocations: Revocations) => {
   const factors = connection.model<SecondFactor>('SecondFactor', schema);
 

@@ -20,7 +20,7 @@ export interface Token {
   token_number: number | null;
   /** For a session: the program that signed in. */
   name: string | null;
-  /** For a session: the address of the log-in. */
+  /** For a session: the address of the sign-in. */
   address?: string | null;
   /** For the session of a page: the token may call only the routes of this page. */
   page?: SessionPage | null;
@@ -198,7 +198,7 @@ export const createTokens = (connection: Connection, revocations: Revocations) =
     },
 
     /**
-     * Stores the session of a log-in. Returns false and stores nothing if the user's credentials were revoked or the
+     * Stores the session of a sign-in. Returns false and stores nothing if the user's credentials were revoked or the
      * account was erased since `key` was read. Does not write the user's document, which costs several times more because
      * of its search indexes. `network`: a keyed hash of the client's network, which is recorded for the account.
      */

@@ -63,7 +63,7 @@ const RENAMED_SINCE_REVIEW: PipelineStage.Match = {
 
 export const createUserQueries = (connection: Connection) => {
   const users = userModel(connection);
-  // Without a cache: every write to an account, even by a log-in, would also have to write a version of the lists.
+  // Without a cache: every write to an account, even by a sign-in, would also have to write a version of the lists.
   const lists = createLists(users.collection, {
     grams: userTextModel(connection).collection,
     texts: [],
@@ -87,7 +87,7 @@ export const createUserQueries = (connection: Connection) => {
       const trainer = isTrainer === undefined ? {} : { is_trainer: isTrainer };
       const [indexed, rest] =
         roleId === undefined ? [standing, trainer] : [{ role_ids: roleId }, { ...standing, ...trainer }];
-      // Grouped by an indexed field: the index alone answers the query.
+      // Grouped by an indexed field: the index covers the query.
       const groups = await users.aggregate<{ total: number }>([
         { $match: indexed },
         { $match: rest },

@@ -1,7 +1,7 @@
 /** Accounts. Reads return only live accounts, unless a method says otherwise. */
 import type { MediaCopy } from '@fitness/contracts/media-copy.ts';
 import { sameWords } from '@fitness/shared/kernel/same-words.ts';
-import { createTickBatch } from '@fitness/shared/kernel/turn-batch.ts';
+import { createTickBatch } from '@fitness/shared/kernel/tick-batch.ts';
 import { createRowTexts, type RowTexts } from '@fitness/shared/lists/texts.ts';
 import { COMMAND_MAX_MS } from '@fitness/shared/mongo/command-rules.ts';
 import { type ClientSession, type Connection, trusted } from '@fitness/shared/mongo/connect.ts';
@@ -29,7 +29,7 @@ import { createReferralQueries, createUserQueries } from './user-queries.ts';
 
 export type { DueAccount, UserFilter } from './user-queries.ts';
 
-/** An account, with the user name, e-mail or phone by which it was found. */
+/** An account, with the username, email or phone by which it was found. */
 export interface FoundLogin {
   user: User;
   key: FoundKey;
@@ -83,7 +83,7 @@ export const createUsers = (connection: Connection, revocations: Revocations) =>
     isPersonal: isPersonalUserField,
     /** Corrects the search texts of every account and returns how many were wrong. Reads the whole collection. */
     reindex: texts.reindex,
-    /** Log-ins and their networks (login-keys.ts). */
+    /** Sign-ins and their networks (login-keys.ts). */
     recordSignIn: keys.recordSignIn,
     knowsNetwork: keys.knowsNetwork,
     forgetNetworks: keys.forgetNetworks,
@@ -122,7 +122,7 @@ const createReads = (connection: Connection, keys: LoginKeys) => {
     return new Map(rows.map((user) => [user._id, liveOrNull(user)]));
   });
 
-  /** Finds an account by user name, e-mail or phone in any usual spelling. An unknown login costs the same reads. */
+  /** Finds an account by username, email or phone in any usual spelling. An unknown login costs the same reads. */
   const findLogin = async (login: string): Promise<FoundLogin | null> => {
     const values = loginKeysOf(login);
     const keysByValue = await keys.find(values);
@@ -205,7 +205,7 @@ const createWrites = (connection: Connection, keys: LoginKeys, texts: RowTexts, 
   };
 
   return {
-    /** Throws an error that `takenField` recognises. `network`: keyed hash of the network that registers the account. */
+    /** Throws an error that `takenField` recognizes. `network`: keyed hash of the network that registers the account. */
     insert: async (session: ClientSession, user: NewUser, network?: string): Promise<User> => {
       await keys.claimAll(session, user._id, user, network === undefined ? [] : [network]);
       const standing: Standing = user.deletion_scheduled_at ? 'pending' : 'live';
@@ -217,7 +217,7 @@ const createWrites = (connection: Connection, keys: LoginKeys, texts: RowTexts, 
       return row;
     },
 
-    /** Returns the updated account; null when there is no live one. Throws an error that `takenField` recognises. */
+    /** Returns the updated account; null when there is no live one. Throws an error that `takenField` recognizes. */
     update: async (session: ClientSession, id: number, changes: UserChanges): Promise<User | null> => {
       const current = await findOne({ _id: id }, session);
       if (current === null || Object.keys(changes).length === 0) return current;
@@ -308,7 +308,7 @@ const createDeletionWrites = (
       updateOne(session, { _id: id, deletion_scheduled_at: dates.from }, { deletion_scheduled_at: dates.to }),
 
     /**
-     * Replaces the account with an anonymous tombstone and releases user name, e-mail and phone. With `dueOn`, only if the
+     * Replaces the account with an anonymous tombstone and releases username, email and phone. With `dueOn`, only if the
      * deletion is scheduled for that date. Returns the tombstone. If the account is not live or not due, returns null and
      * writes nothing.
      */

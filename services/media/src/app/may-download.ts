@@ -33,8 +33,8 @@ const RULES: Readonly<Record<Purpose, Rule>> = {
 };
 
 /**
- * Throws 401, 403 or 404 unless `caller` may download `row`, and 503 when the target's service does not answer. Returns the reader
- * and the target of a private document, and undefined for any other file.
+ * Throws 401, 403 or 404 unless `caller` may download `row`, and 503 when the target's service does not respond.
+ * Returns the reader and the target of a private document, and undefined for any other file.
  */
 export const assertMayDownload = async (
   caller: Caller,

@@ -7,8 +7,8 @@ import { type AttachableKind, attachableKind } from '../domain/attachable.ts';
 
 export interface MediaCopies {
   /**
-   * Resolves when the lists of the target's service show the files. Throws `outcome_unknown` when the service does not answer. The
-   * change is committed then, and its event makes it visible later.
+   * Resolves when the lists of the target's service show the files. Throws `outcome_unknown` when the service does
+   * not respond. The change is committed then, and its event makes it visible later.
    */
   save(copy: TargetCopy): Promise<void>;
 }

@@ -61,7 +61,7 @@ const write = async (content: Readable, path: string): Promise<Omit<StoredFile, 
   return { size, sha256: hash.digest('hex') };
 };
 
-/** A failure of the disk is 503; a failure of the incoming stream is not. */
+/** A disk failure leads to 503; a failure of the incoming stream does not. */
 const onDisk = <T>(work: Promise<T>): Promise<T> =>
   work.catch((cause: unknown) => {
     throw unavailable('storage: spool', cause);

@@ -24,7 +24,7 @@ export interface TargetState {
 }
 
 export interface Targets {
-  /** Undefined when there is no such target. Throws `unavailable` when its service does not answer. */
+  /** Undefined when there is no such target. Throws `unavailable` when its service does not respond. */
   find(kind: AttachableKind, id: number): Promise<TargetState | undefined>;
 }
 

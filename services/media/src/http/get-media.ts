@@ -32,7 +32,7 @@ const routeAt = (address: Address, downloads: Downloads): Route =>
     description:
       'Returns a file as an attachment. A file is as public as what it is attached to. For any other file, you ' +
       'must be allowed to see what it is attached to; without a token the response is 401.\n\n' +
-      'A document with a `purpose` is never public, and is 403 without a token. A `trainer_license` is only for ' +
+      'A document with a `purpose` is never public, and returns 403 without a token. A `trainer_license` is only for ' +
       'its user and holders of `users.view_all`. A `gym_license` is only for the owner of the gym and holders of ' +
       '`gyms.view_all`.\n\n' +
       'Conditional requests (`If-None-Match`) and byte ranges (`Range`, `If-Range`) are supported; several ' +

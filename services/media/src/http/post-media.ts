@@ -55,8 +55,8 @@ export const postMediaRoute = (
       'JPEG, PNG, WebP, GIF, PDF and MP4 files of up to 25 MiB are accepted; the content determines the type. The sides of ' +
       'an image may be up to 16,384 pixels long. An animation may have up to 1,000 frames, and all its frames together up ' +
       'to 52 megapixels and 1,000,000 rows. Metadata is removed from images. Up to 5 public files can be attached to a ' +
-      'user, 20 to a gym, and 10 to a post or training service. A file beyond these limits is 422 under `file`. You may ' +
-      'have 32 uploads in progress at a time; further ones are 503.',
+      'user, 20 to a gym, and 10 to a post or training service. A file beyond these limits returns 422 under `file`. You may ' +
+      'have 32 uploads in progress at a time; further ones return 503.',
     tag: 'media',
     access: 'user',
     audits: ['media.upload'],

@@ -38,7 +38,7 @@ interface Reconciliation<Row> {
   onRefunded: (row: Row) => Promise<void>;
   /** When to check again a row that is not refunded; null for never. */
   next: (row: Row, now: Date) => Date | null;
-  /** When to check again if the store did not answer; null for never. */
+  /** When to check again if the store did not respond; null for never. */
   retry: (row: Row, now: Date) => Date | null;
 }
 

@@ -144,7 +144,7 @@ const refuseUnconfirmed = async (
       alertRefusedCredentials(dependencies, verdict.detail);
       break;
     case 'unreachable':
-      log.warn({ channel: attempt.channel, detail: verdict.detail }, 'the store did not answer');
+      log.warn({ channel: attempt.channel, detail: verdict.detail }, 'the store did not respond');
       break;
   }
   await store.attempts.postpone(attempt, verdict.kind, clock.now());

@@ -94,7 +94,7 @@ const runSteps = async (
       'it is unknown whether a wallet was charged',
     );
     await outsideRequest(() => store.walletPurchases.markUnattended(purchase));
-    throw unavailable('the wallet did not answer', charged.error);
+    throw unavailable('the wallet did not respond', charged.error);
   }
   if (charged.outcome === 'refused') {
     if (mayBeChargedLater(purchase, realTime.now()))

@@ -20,7 +20,7 @@ interface RedeemedProduct extends StoreProduct {
 /** `done`: the store has marked the purchase as used. `failed`: to be retried. */
 export type AcknowledgeOutcome = { outcome: 'done' } | { outcome: 'failed'; detail: string };
 
-/** `unknown`: no answer; to be retried. */
+/** `unknown`: no response; to be retried. */
 export type RefundStatus = 'refunded' | 'not_refunded' | 'unknown';
 
 export interface StoreChannel {
@@ -60,12 +60,12 @@ const consumedSchema = z.object({ consumptionState: z.literal(1) });
 
 const TOO_MANY_REQUESTS = 429;
 
-/** An answer about the purchase, or the verdict if there is none. */
+/** A response about the purchase, or the verdict if there is none. */
 export type Exchange = { answer: ProviderResponse } | { verdict: Verdict };
 
 /**
- * Sends a request and handles the outcomes that mean the same at every store: no answer, 401, 403 and 429. `isTemporary`
- * returns whether a 403 is temporary and not about our credentials.
+ * Sends a request and handles the outcomes that mean the same at every store: no response, 401, 403 and 429.
+ * `isTemporary` returns whether a 403 is temporary and not about our credentials.
  */
 export const exchange = async (
   client: ProviderClient,
@@ -114,7 +114,7 @@ const failed = (verdict: Verdict): AcknowledgeOutcome => ({
   detail: 'detail' in verdict ? `${verdict.kind}: ${verdict.detail}` : verdict.kind,
 });
 
-/** `read` returns undefined for an answer that it does not understand. */
+/** `read` returns undefined for a response that it does not understand. */
 export const toVerdict = async (
   sending: Promise<Exchange>,
   read: (answer: ProviderResponse) => Verdict | undefined,
@@ -151,7 +151,7 @@ export const findRefundedOneByOne =
     return statuses;
   };
 
-/** A purchase that the store no longer finds is not refunded: only an explicit answer ends a grant. */
+/** A purchase that the store no longer finds is not refunded: only an explicit response ends a grant. */
 const toRefundStatus = (verdict: Verdict): RefundStatus => {
   switch (verdict.kind) {
     case 'purchased':

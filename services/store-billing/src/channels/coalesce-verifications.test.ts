@@ -7,7 +7,7 @@ const PURCHASED: Verdict = { kind: 'purchased' };
 const PENDING: Verdict = { kind: 'not_purchased', reason: 'pending' };
 const UNREACHABLE: Verdict = { kind: 'unreachable', detail: 'HTTP 503' };
 
-/** A store whose answers the test supplies, one request at a time. */
+/** A store whose responses the test supplies, one request at a time. */
 const storeOf = () => {
   const answers: ((verdict: Verdict) => void)[] = [];
   const channel: StoreChannel = {
@@ -27,7 +27,7 @@ const settled = () => new Promise((resolve) => setImmediate(resolve));
 
 describe('coalesceVerifications', () => {
   test.each([PURCHASED, UNREACHABLE])(
-    'fifty concurrent verifications send one request, answered $kind',
+    'fifty concurrent verifications send one request, whose result is $kind',
     async (verdict) => {
       const { answers, channel } = storeOf();
       const verdicts = Promise.all(Array.from({ length: 50 }, () => channel.verify(product())));

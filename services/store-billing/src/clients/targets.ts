@@ -11,7 +11,7 @@ interface TargetState {
 }
 
 export interface Targets {
-  /** Undefined if it does not exist. Throws `unavailable` if its service does not answer. */
+  /** Undefined if it does not exist. Throws `unavailable` if its service does not respond. */
   find(target: Target): Promise<TargetState | undefined>;
 }
 

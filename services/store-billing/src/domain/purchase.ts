@@ -28,10 +28,10 @@ export const nextReconciliationAt = (redeemedAt: Date, now: Date): Date | null =
   return next <= redeemedAt.getTime() + RECONCILIATION_DAYS * DAY_MS ? new Date(next) : null;
 };
 
-/** Longer than a round of the job takes. A check without an answer is repeated after this. */
+/** Longer than a round of the job takes. A check without a response is repeated after this. */
 export const RECONCILIATION_RETRY_MS = HOUR_MS;
 
-/** The next check after `now` if the store did not answer; null a day after the last regular check. */
+/** The next check after `now` if the store did not respond; null a day after the last regular check. */
 export const nextReconciliationRetryAt = (redeemedAt: Date, now: Date): Date | null =>
   now.getTime() < redeemedAt.getTime() + (RECONCILIATION_DAYS + 1) * DAY_MS
     ? new Date(now.getTime() + RECONCILIATION_RETRY_MS)

@@ -1,4 +1,4 @@
-/** The answer of a store about a purchase. */
+/** The response of a store about a purchase. */
 type NotPurchased = 'canceled' | 'refunded' | 'pending' | 'no_such_purchase' | 'other_product';
 
 /** How an unpaid purchase came about: by a tester of the app, with a promotion code, or for watching an ad. */

@@ -15,9 +15,9 @@ export const postRefundResolutionRoute = ({ resolveRefund }: Pick<UseCases, 'res
     summary: 'Resolve a store purchase refund',
     description:
       'Closes an entry of the refund queue and notifies the user. `refunded` records that the money was returned, and the ' +
-      'purchase can no longer be granted. `granted` verifies the purchase with the store again and grants it; it is 409 if ' +
+      'purchase can no longer be granted. `granted` verifies the purchase with the store again and grants it; it returns 409 if ' +
       'that is not possible. A purchase that has already been granted can only be closed as `granted`. Repeating the ' +
-      'request with the same outcome returns the entry unchanged; the other outcome is 409. Requires ' +
+      'request with the same outcome returns the entry unchanged; the other outcome returns 409. Requires ' +
       '`payments.resolve_disputes`.',
     tag: 'payments',
     pages: ['ops'],

@@ -107,7 +107,7 @@ export const postStorePurchaseRoute = (
       '`payments.view_own`, and also `payments.buy_premium` for premium, `payments.boost_own` to boost your own target, or ' +
       '`payments.boost_all` to boost any target.\n\n' +
       'The store has already charged the user at the time of this request. Before you start a purchase at the store, check ' +
-      'that no premium subscription of the user and no boost of the target is running.',
+      'that no premium subscription of the user and no boost of the target is active.',
     tag: 'payments',
     access: 'user',
     permissions: ['payments.buy_premium', 'payments.boost_own', 'payments.boost_all'],

@@ -2,8 +2,8 @@
 import { createHash } from 'node:crypto';
 import type { Clock, Random } from '@fitness/shared/kernel/clock.ts';
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
+import { createDueRowQueue } from '@fitness/shared/mongo/due-queue.ts';
 import { isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
-import { createDueRowQueue } from '@fitness/shared/mongo/turns.ts';
 import { countWaiting, type Waiting } from '@fitness/shared/mongo/waiting.ts';
 import {
   ATTEMPT_LEASE_MS,

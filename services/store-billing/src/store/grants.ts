@@ -1,7 +1,7 @@
 /** Subscriptions and boosts. */
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
+import { createDueIdQueue } from '@fitness/shared/mongo/due-queue.ts';
 import type { Sequences } from '@fitness/shared/mongo/sequence.ts';
-import { createDueIdQueue } from '@fitness/shared/mongo/turns.ts';
 import { type Boost, expiryNoticeAt, type Grant, type Subscription } from '../domain/grant.ts';
 import { type Target, targetKey } from '../domain/target.ts';
 import { insertUnvalidated } from './insert.ts';

@@ -1,8 +1,8 @@
 /** Receipts of redeemed store purchases. A token belongs to the user who redeemed it first. */
 import type { Clock } from '@fitness/shared/kernel/clock.ts';
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
+import { createDueRowQueue } from '@fitness/shared/mongo/due-queue.ts';
 import { isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
-import { createDueRowQueue } from '@fitness/shared/mongo/turns.ts';
 import {
   acknowledgeWaitMs,
   nextReconciliationAt,

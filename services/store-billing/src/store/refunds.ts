@@ -1,10 +1,10 @@
 /** The refund queue: purchases that were paid at the store but cannot be granted. */
 import { type PageOf, type PageRequest, toPage } from '@fitness/shared/kernel/page.ts';
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
+import { createDueRowQueue } from '@fitness/shared/mongo/due-queue.ts';
 import type { IsPersonal } from '@fitness/shared/mongo/privacy.ts';
 import type { Sequences } from '@fitness/shared/mongo/sequence.ts';
 import { isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
-import { createDueRowQueue } from '@fitness/shared/mongo/turns.ts';
 import { countWaiting, type Waiting } from '@fitness/shared/mongo/waiting.ts';
 import type { Attempt, Presentation } from '../domain/attempt.ts';
 import { nextReconciliationAt, RECONCILIATION_RETRY_MS } from '../domain/purchase.ts';

@@ -1,7 +1,7 @@
 /** The sagas of purchases from the wallet. Every change of a state is conditional on the state before it. */
 import type { Clock } from '@fitness/shared/kernel/clock.ts';
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
-import { createDueIdQueue } from '@fitness/shared/mongo/turns.ts';
+import { createDueIdQueue } from '@fitness/shared/mongo/due-queue.ts';
 import {
   SAGA_LEASE_MS,
   sagaWaitMs,

@@ -8,13 +8,13 @@ import { effectStarted } from '@fitness/shared/kernel/request-scope.ts';
 import { isLeftToOperators, type Payment } from '../domain/payment.ts';
 import type { SettleDeposit } from './settle-deposit.ts';
 
-/** Number of `not paid` answers without a pause: payers often return too early, or reload the page. */
+/** Number of `not paid` responses without a pause: payers often return too early, or reload the page. */
 export const UNPAUSED_ANSWERS = 3;
-/** After these answers, a callback waits until this much time has passed since the last one. */
+/** After these responses, a callback waits until this much time has passed since the last one. */
 export const PAUSE_MS = 2_000;
 /** Limit for one payer's waiting callbacks. Further ones return the stored state; the sweep verifies the deposit later. */
 export const WAITING_PER_USER = 20;
-/** The count of answers restarts when a deposit has not been verified for this long. */
+/** The count of responses restarts when a deposit has not been verified for this long. */
 const REMEMBERED_MS = 60_000;
 
 interface Unpaid {
@@ -32,7 +32,7 @@ const isDecided = (payment: Payment): boolean => payment.isDone || isLeftToOpera
 /** Wraps `settle` for callbacks. Each process keeps its own counts. */
 export const askOnce = (settle: SettleDeposit, clock: Clock): SettleDeposit => {
   const underWay = new Map<number, Inquiry>();
-  /** Keyed by payment id, the oldest answer first. */
+  /** Keyed by payment id, the oldest response first. */
   const unpaid = new Map<number, Unpaid>();
 
   const forgetOld = (nowMs: number): void => {

@@ -24,7 +24,7 @@ export const pricesSchema = z
   })
   .meta({ id: 'Prices', description: 'What the platform charges. Amounts are in Tooman, rates in percent.' });
 
-/** Prices in Tooman. Throws 503 when store-billing, which owns them, does not answer. */
+/** Prices in Tooman. Throws 503 when store-billing, which owns them, does not respond. */
 export type ListPrices = () => Promise<z.output<typeof pricesSchema>>;
 
 export const createListPrices =

@@ -3,7 +3,7 @@ import { AppError, message } from '@fitness/shared/kernel/error.ts';
 export const PROVIDER_ERROR = 'payments.provider_error';
 const TEXT = message('payments.provider_error');
 
-/** The 500 error for a bank gateway that gave no usable answer (specification 7). */
+/** The 500 error for a bank gateway that gave no usable response (specification 7). */
 export const providerError = (cause: unknown): AppError =>
   new AppError({
     kind: 'internal',

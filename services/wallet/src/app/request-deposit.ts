@@ -27,9 +27,9 @@ export interface RequestedDeposit {
 }
 
 /**
- * Throws `payments.provider_error` without a usable answer from the gateway. Throws 422 under `amount` for an amount that the
- * gateway does not take, and for a user with {@link MAX_OPEN_DEPOSITS} open deposits. Throws 403 for an erased account, and
- * `unavailable` when the journal does not answer.
+ * Throws `payments.provider_error` without a usable response from the gateway. Throws 422 under `amount` for an
+ * amount that the gateway does not take, and for a user with {@link MAX_OPEN_DEPOSITS} open deposits. Throws 403 for
+ * an erased account, and `unavailable` when the journal does not respond.
  */
 export type RequestDeposit = (
   input: RequestDepositInput,
@@ -103,7 +103,7 @@ export const createRequestDeposit =
       paymentUrl: order.paymentUrl,
     };
     const record = async (session: ClientSession): Promise<void> => {
-      // The account may have been erased while the gateway answered.
+      // The account may have been erased during the call to the gateway.
       if (!(await store.wallets.lockUnlessErased(session, userId))) throw forbidden('the account is erased');
       // Counted after the wallet is locked, so concurrent requests of one user count one after the other.
       await assertRoom(session);

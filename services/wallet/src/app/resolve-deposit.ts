@@ -30,7 +30,7 @@ export const createResolveDeposit =
     if (deposit?.type !== 'deposit') throw notFound();
     const isUnresolved = deposit.gateway?.state === 'mismatch';
     if (!isUnresolved) assertResolvedAs(deposit, outcome);
-    // Fetched before the resolution: if identity does not answer, nothing has changed.
+    // Fetched before the resolution: if identity does not respond, nothing has changed.
     const usersById = await users.find([deposit.userId], caller, { withErased: true });
     const resolve = async (session: ClientSession): Promise<Payment> => {
       const isErased = (await store.wallets.find(session, deposit.userId))?.erased === true;
@@ -90,12 +90,12 @@ const credit = async (
   const reported = deposit.gateway?.reported;
   if (reported == null) throw new Error(`The disputed deposit ${deposit.id} has no receipt`);
   const credited = verifiedFields(deposit, reported, { now: resolution.resolvedAt, erased });
-  const done = assertResolved(
+  const resolved = assertResolved(
     await store.payments.resolveDispute(session, deposit.id, { resolution, credited }),
   );
   await store.post(session, depositEntry(deposit));
-  await publishPaymentBooked({ outbox }, session, done);
-  return done;
+  await publishPaymentBooked({ outbox }, session, resolved);
+  return resolved;
 };
 
 /** Books nothing: the operator has returned the money at the gateway. */

@@ -8,8 +8,8 @@ import { providerError } from './provider-error.ts';
 import { publishPaymentBooked } from './publish.ts';
 
 /**
- * Returns the deposit afterwards: credited, closed, disputed or still open. Concurrent and repeated calls credit it at most
- * once. Throws `payments.provider_error` without a usable answer from the gateway.
+ * Returns the deposit afterwards: credited, closed, disputed or still open. Concurrent and repeated calls credit it
+ * at most once. Throws `payments.provider_error` without a usable response from the gateway.
  */
 export type SettleDeposit = (payment: Payment) => Promise<Payment>;
 
@@ -70,10 +70,10 @@ const credit = (
   store.transaction(async (session) => {
     const erased = (await store.wallets.find(session, payment.userId))?.erased === true;
     const change = verifiedFields(payment, receipt, { now: clock.now(), erased });
-    const done = await store.payments.markDepositDone(session, payment.id, change);
-    if (done === undefined) return (await store.payments.find(payment.id, session)) ?? payment;
+    const credited = await store.payments.markDepositDone(session, payment.id, change);
+    if (credited === undefined) return (await store.payments.find(payment.id, session)) ?? payment;
     // This writes the wallet, so a concurrent erasure conflicts and the retry stores no personal data.
     await store.post(session, depositEntry(payment));
-    await publishPaymentBooked({ outbox }, session, done);
-    return done;
+    await publishPaymentBooked({ outbox }, session, credited);
+    return credited;
   });

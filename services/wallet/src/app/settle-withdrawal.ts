@@ -41,7 +41,7 @@ export const createSettleWithdrawal =
     const { userId } = withdrawal;
     const isSettled = !isOpenWithdrawal(withdrawal);
     if (isSettled) assertSettledAs(withdrawal, outcome);
-    // Fetched before the settlement: if identity does not answer, nothing has changed.
+    // Fetched before the settlement: if identity does not respond, nothing has changed.
     const usersById = await users.find([userId], caller, { withErased: true });
     // Written before the settlement: the operator has already paid at the bank, even if the transaction fails.
     if (outcome === 'paid' && !isSettled) {

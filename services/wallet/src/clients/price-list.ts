@@ -10,7 +10,7 @@ interface Prices {
 }
 
 export interface PriceList {
-  /** Throws `unavailable` without an answer. */
+  /** Throws `unavailable` without a response. */
   get(): Promise<Prices>;
 }
 

@@ -18,7 +18,7 @@ export interface PaymentGateway {
   verify(trackId: string): Promise<GatewayAnswer>;
 }
 
-/** An unusable answer: our credentials are rejected, or the format is unknown. */
+/** An unusable response: our credentials are rejected, or the format is unknown. */
 class GatewayRefusal extends Error {
   override name = 'GatewayRefusal';
 }
@@ -50,7 +50,7 @@ export interface ZibalOptions {
   http: ProviderClient;
 }
 
-/** Its methods reject with ProviderFailure without an answer, and with {@link GatewayRefusal} for an unusable one. */
+/** Its methods reject with ProviderFailure without a response, and with {@link GatewayRefusal} for an unusable one. */
 export const createZibal = ({ baseUrl, merchant, callbackUrl, http }: ZibalOptions): PaymentGateway => {
   const post = async (
     call: 'request' | 'verify' | 'inquiry',

@@ -33,7 +33,7 @@ const receipt = {
 };
 const paid = (changes = {}): GatewayAnswer => ({ kind: 'paid', receipt: { ...receipt, ...changes } });
 
-describe('an answer of the gateway', () => {
+describe('a response of the gateway', () => {
   test('a payment of our order at our price is credited at any time', () => {
     expect(decideDeposit(payment, paid(), soon).kind).toBe('credit');
     expect(decideDeposit(payment, paid(), late).kind).toBe('credit');
@@ -79,7 +79,7 @@ describe('an answer of the gateway', () => {
     { kind: 'unpaid', status: 2 },
     { kind: 'unpaid', status: null },
     { kind: 'unknown_track' },
-  ])('a deposit with the answer %p waits for a day, then expires', (answer) => {
+  ])('a deposit with the response %p waits for a day, then expires', (answer) => {
     expect(decideDeposit(payment, answer, soon)).toEqual({ kind: 'wait' });
     expect(decideDeposit(payment, answer, late)).toEqual({ kind: 'close', state: 'expired' });
   });

@@ -1,10 +1,10 @@
-/** What the bank gateway's answer means for a deposit. */
+/** What the bank gateway's response means for a deposit. */
 import { DAY_MS, MINUTE_MS } from '@fitness/shared/kernel/clock.ts';
 import { chargedRial } from './booking.ts';
 import { type ClosedState, depositMetaOf, type GatewayReceipt, type Payment } from './payment.ts';
 import type { DepositMeta } from './payment-meta.ts';
 
-/** `unpaid.status`: the numeric status of a payment at Zibal, null when the answer has none. */
+/** `unpaid.status`: the numeric status of a payment at Zibal, null when the response has none. */
 export type GatewayAnswer =
   | { kind: 'paid'; receipt: GatewayReceipt }
   | { kind: 'unpaid'; status: number | null }

@@ -32,7 +32,7 @@ export type GatewayState = (typeof GATEWAY_STATES)[number];
 /** The gateway is not asked again about these: an operator decides (`mismatch`) or has returned the money (`returned`). */
 export const OPERATOR_STATES = ['mismatch', 'returned'] as const satisfies readonly GatewayState[];
 
-/** States of a deposit that is unpaid according to the gateway's last answer. */
+/** States of a deposit that is unpaid according to the gateway's last response. */
 export type ClosedState = 'cancelled' | 'failed' | 'expired';
 
 export const DISPUTE_OUTCOMES = ['credited', 'returned'] as const;

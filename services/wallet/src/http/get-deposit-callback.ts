@@ -20,7 +20,7 @@ export const getDepositCallbackRoute = ({ receiveCallback }: Pick<UseCases, 'rec
       'the browser is redirected to the app with `payment_id` and `status` (`done`, `cancelled`, `failed` or ' +
       '`pending`). Otherwise the payment is returned.\n\n' +
       'Without the gateway’s `orderId` the response is 404, unless you are the payer. After 30 of these to one ' +
-      'address within a minute it is 429.',
+      'address within a minute, the response is 429.',
     tag: 'Payments',
     access: 'guest',
     // `success` and `status` are ignored: only the gateway decides.

@@ -10,8 +10,8 @@ export const getPaymentRoute = ({ showPayment }: Pick<UseCases, 'showPayment'>):
     path: '/payments/:id',
     summary: 'Retrieve a payment',
     description:
-      'Returns a payment. Requires `payments.view_own` for your own payment. Another user’s payment is 403 without ' +
-      '`payments.view_all`, and an unknown id is 404.',
+      'Returns a payment. Requires `payments.view_own` for your own payment. Another user’s payment returns 403 without ' +
+      '`payments.view_all`, and an unknown id returns 404.',
     tag: 'Payments',
     pages: ['ops'],
     access: 'user',

@@ -17,7 +17,7 @@ export const postResolutionRoute = ({ resolveDeposit }: Pick<UseCases, 'resolveD
     description:
       'Closes a disputed deposit and notifies its user. `credited` adds the requested amount to the wallet, whatever the ' +
       'gateway took. `returned` adds nothing: the operator has returned the money to the payer. Repeating the request with ' +
-      'the same outcome returns the payment unchanged. The other outcome is 409, and so is a deposit that is not disputed. ' +
+      'the same outcome returns the payment unchanged. The other outcome returns 409, and so does a deposit that is not disputed. ' +
       'Requires `payments.resolve_disputes`.',
     tag: 'Payments',
     pages: ['ops'],

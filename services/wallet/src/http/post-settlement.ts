@@ -38,7 +38,7 @@ export const settlementRoutes = ({ settleWithdrawal }: Pick<UseCases, 'settleWit
     description:
       'Records that the bank transfer of a withdrawal was made, and notifies its user. The balance stays the same, because ' +
       'the amount was deducted when the withdrawal was requested. Repeating the request returns the payment unchanged; a rejected ' +
-      'withdrawal is 409. Requires `payments.settle_withdrawals`.',
+      'withdrawal returns 409. Requires `payments.settle_withdrawals`.',
     body: z.object({
       reference: wellFormed(z.string().trim().max(MAX_REFERENCE))
         .refine(isReference, withMessage('validation.format'))
@@ -59,7 +59,7 @@ export const settlementRoutes = ({ settleWithdrawal }: Pick<UseCases, 'settleWit
     summary: 'Reject a withdrawal',
     description:
       'Rejects a withdrawal, returns its amount to the spendable balance, and notifies its user. Repeating the request ' +
-      'returns the payment unchanged; a paid withdrawal is 409. Requires `payments.settle_withdrawals`.',
+      'returns the payment unchanged; a paid withdrawal returns 409. Requires `payments.settle_withdrawals`.',
     body: z.object({
       reason: wellFormed(z.string().trim().max(MAX_REASON))
         .nullish()

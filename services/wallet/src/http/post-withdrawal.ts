@@ -18,7 +18,7 @@ export const postWithdrawalRoute = (
     description:
       'Requests a transfer from your wallet to the bank account in your profile. A later change of the profile does not ' +
       'affect it. The amount is deducted from the balance at once, and returned only if an operator rejects the ' +
-      'withdrawal. An amount above the balance is 422 under `amount`, and a profile without a bank account is 422 under ' +
+      'withdrawal. An amount above the balance returns 422 under `amount`, and a profile without a bank account returns 422 under ' +
       '`bank_account_number`. Requires `payments.view_own`.',
     tag: 'Payments',
     access: 'user',

@@ -1,7 +1,7 @@
 /** The states of a deposit at the bank gateway. Each change is one conditional update, so it happens once. */
 import { type PageOf, type PageRequest, toPage } from '@fitness/shared/kernel/page.ts';
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
-import { createDueRowQueue } from '@fitness/shared/mongo/turns.ts';
+import { createDueRowQueue } from '@fitness/shared/mongo/due-queue.ts';
 import type { VerifiedFields } from '../domain/deposit.ts';
 import {
   type ClosedState,

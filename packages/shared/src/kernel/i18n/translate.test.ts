@@ -186,7 +186,7 @@ describe('every text', () => {
   });
 });
 
-describe('the language of an answer', () => {
+describe('the language of a response', () => {
   test.each([
     [undefined, 'en'],
     ['', 'en'],

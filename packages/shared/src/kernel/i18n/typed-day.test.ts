@@ -13,7 +13,7 @@ describe('a typed day', () => {
     ['1405/09/06', '2026-11-26 20:30:00', '2026-11-27 20:29:59'],
     [' ١٤٠٥-٩-٦ ', '2026-11-26 20:30:00', '2026-11-27 20:29:59'],
     ['1403/12/30', '2025-03-19 20:30:00', '2025-03-20 20:29:59'],
-    // Tehran had daylight saving time until 2022. It began at the end of this day, and the day that ended it had 25 hours.
+    // Tehran had daylight saving time until 2022. It began at the end of this day, and its last day had 25 hours.
     ['1401/01/02', '2022-03-21 20:30:00', '2022-03-22 19:29:59'],
     ['1401/06/30', '2022-09-20 19:30:00', '2022-09-21 20:29:59'],
   ])('%s is read as a day in Tehran by the Persian calendar', (text, start, end) => {

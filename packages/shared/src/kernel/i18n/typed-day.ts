@@ -8,7 +8,7 @@ export interface Period {
   end: Date;
 }
 
-/** Years outside are typing errors, or years of another calendar. */
+/** Years outside this range are typing errors or belong to another calendar. */
 const EARLIEST_S = Date.UTC(1970, 0, 1) / SECOND_MS;
 const LATEST_S = Date.UTC(2200, 0, 1) / SECOND_MS;
 
@@ -16,7 +16,7 @@ const LATEST_S = Date.UTC(2200, 0, 1) / SECOND_MS;
 const DAY = /^(\d{4})([-/])(\d{1,2})\2(\d{1,2})$/;
 const DIGIT = /[\u06f0-\u06f9\u0660-\u0669]/g;
 
-/** What is typed in Persian or Arabic digits is read as in Latin ones. */
+/** Persian and Arabic digits are read like Latin ones. */
 export const latinDigits = (text: string): string =>
   text.replace(DIGIT, (digit) => String((digit.codePointAt(0) ?? 0) % 16));
 

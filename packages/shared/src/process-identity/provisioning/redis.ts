@@ -36,6 +36,6 @@ export const redisAcl = (namespace: string, passwords: ReadonlyMap<string, strin
       ...[...commands].map((each) => `+${each}`),
     ]);
   });
-  // Health checks: without a password only PING is answered.
+  // Health checks: without a password only PING is allowed.
   return `${[user('default', ['nopass', 'resetkeys', '-@all', '+ping']), ...users].join('\n')}\n`;
 };

@@ -12,7 +12,7 @@ type EnsureFirstAdministratorDependencies = Pick<
 >;
 
 /**
- * Creates the account unless an administrator exists. Replicas that start at the same time use the same user name, and the
+ * Creates the account unless an administrator exists. Replicas that start at the same time use the same username, and the
  * unique key lets only one of them create it.
  */
 export const createEnsureFirstAdministrator = (dependencies: EnsureFirstAdministratorDependencies) => {
@@ -45,9 +45,7 @@ export const createEnsureFirstAdministrator = (dependencies: EnsureFirstAdminist
     } catch (error) {
       if (store.users.takenField(error) === undefined) throw error;
       if (await store.users.isRoleAssigned(ADMINISTRATOR_ROLE_ID)) return;
-      log.error(
-        'the first administrator was not created: another account has its user name, e-mail or phone',
-      );
+      log.error('the first administrator was not created: another account has its username, email or phone');
     }
   };
 };

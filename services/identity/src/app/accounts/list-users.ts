@@ -17,9 +17,9 @@ interface UserSearch {
 }
 
 /**
- * Lists accounts by id, newest first by default. Without `users.view_all`, accounts with a pending deletion are left out, and
- * e-mail and phone are not searched. The route requires that permission for `role` and `deletionPending`. Throws 422 for an
- * unknown role.
+ * Lists accounts by id, newest first by default. Without `users.view_all`, accounts with a pending deletion are left
+ * out, and email and phone are not searched. The route requires that permission for `role` and `deletionPending`.
+ * Throws 422 for an unknown role.
  */
 type ListUsers = (viewer: UserCaller, search: UserSearch, request: PageRequest) => Promise<PageOf<User>>;
 

@@ -39,7 +39,7 @@ export const assertNotBornInFuture = ({ birth_date: birthDate }: ProfileChanges,
   }
 };
 
-/** Throws 422 for a new user name that reads as a phone number. The current user name is always accepted. */
+/** Throws 422 for a new username that reads as a phone number. The current username is always accepted. */
 export const assertUsername = (user: User, { username }: ProfileChanges): void => {
   if (username !== undefined && username !== user.username && readsAsPhone(username)) {
     throw invalid({ username: message('validation.username_is_phone') });
@@ -81,9 +81,9 @@ export const withBankAccount = <Changes extends ProfileChanges>(user: User, chan
 };
 
 /**
- * Throws 403 for a new user name, e-mail, phone or bank account, unless the token is a session. Users sign in with the first
- * three. For other tokens these fields are removed from the changes: a session may change them meanwhile, and this request
- * must not change them back.
+ * Throws 403 for a new username, email, phone or bank account, unless the token is a session. Users sign in with the
+ * first three. For other tokens these fields are removed from the changes: a session may change them meanwhile, and
+ * this request must not change them back.
  */
 export const changesForToken = <Changes extends ProfileChanges>(
   { tokenKind }: UserCaller,
@@ -93,7 +93,7 @@ export const changesForToken = <Changes extends ProfileChanges>(
   if (tokenKind === 'session') return changes;
   const { username = user.username } = changes;
   if (username !== user.username || changesContact(user, changes) || changesBankAccount(user, changes)) {
-    throw forbidden('only a session may change the user name, e-mail, phone and bank account');
+    throw forbidden('only a session may change the username, email, phone and bank account');
   }
   return {
     ...changes,

@@ -30,7 +30,7 @@ export interface Registration {
   referral_code?: string | null | undefined;
 }
 
-/** Throws 422 for a taken user name, e-mail or phone, a phone that receives no SMS, or an unknown referral code. */
+/** Throws 422 for a taken username, email or phone, a phone that receives no SMS, or an unknown referral code. */
 type Register = (registration: Registration, client: Client) => Promise<Session>;
 
 /** How many referral codes are generated at most if they already exist. */

@@ -1,4 +1,4 @@
-/** Checks that no other account has the same user name, e-mail or phone. */
+/** Checks that no other account has the same username, email or phone. */
 import { type AppError, invalid, message } from '@fitness/shared/kernel/error.ts';
 import type { Dependencies } from '../../dependencies.ts';
 import type { LoginField } from '../../domain/login.ts';

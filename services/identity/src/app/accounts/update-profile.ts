@@ -42,9 +42,9 @@ interface UpdateProfileDependencies
  * withdraws that code. With the password, and without a change that needs it, the current phone receives a code that proves
  * it.
  *
- * 422: a taken field, a phone that receives no SMS, an impossible bank account, or a birth date in the future. 422 also for a
- * new e-mail, phone or bank account without the password. 429: too many passwords or SMS. 403: a new user name, e-mail, phone or bank
- * account with a token other than a session's. 500: the SMS was not sent.
+ * 422: a taken field, a phone that receives no SMS, an impossible bank account, or a birth date in the future. 422
+ * also for a new email, phone or bank account without the password. 429: too many passwords or SMS. 403: a new
+ * username, email, phone or bank account with a token other than a session's. 500: the SMS was not sent.
  */
 type UpdateProfile = (
   caller: UserCaller,

@@ -57,8 +57,8 @@ interface OperatorChanges extends ProfileChanges {
  * the one that the request names.
  *
  * 403: an account or a role with a permission that the caller lacks; the account of another operator, or any role but
- * `member`, without `roles.manage`; a new user name, e-mail, phone or bank account with a token other than a session's; a new
- * e-mail, phone or bank account of the caller's own account.
+ * `member`, without `roles.manage`; a new username, email, phone or bank account with a token other than a session's;
+ * a new email, phone or bank account of the caller's own account.
  */
 type UpdateUser = (
   caller: UserCaller,
@@ -186,7 +186,7 @@ export const createUpdateUser = (dependencies: UpdateUserDependencies): UpdateUs
 };
 
 /**
- * Throws 403 as {@link changesForToken} does, and for a new e-mail, phone or bank account of the caller's own account: PUT
+ * Throws 403 as {@link changesForToken} does, and for a new email, phone or bank account of the caller's own account: PUT
  * /auth/me asks for the password, which this route must not bypass.
  */
 const permittedChanges = (

@@ -19,7 +19,7 @@ export const appGrantSchema = z
     client_name: z
       .string()
       .nullable()
-      .meta({ description: 'Name that the app has given itself. Nobody has verified it.' }),
+      .meta({ description: 'Name that the app has chosen for itself. It is not verified.' }),
     scopes: z.array(z.string()).meta({ description: 'Scopes that you have granted to the app' }),
     resource: z
       .string()

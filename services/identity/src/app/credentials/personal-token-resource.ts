@@ -6,7 +6,7 @@ import type { Token } from '../../store/tokens.ts';
 export const personalTokenSchema = z
   .object({
     id: z.int(),
-    name: z.string().meta({ description: 'Name that you have given the token' }),
+    name: z.string().meta({ description: 'Name that you gave the token' }),
     permissions: z.array(z.string()).nullable().meta({
       description:
         'Permissions to which the token is restricted. Null: it may do what your account may do, except change credentials.',

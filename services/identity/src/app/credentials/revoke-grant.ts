@@ -1,7 +1,7 @@
 import { notFound } from '@fitness/shared/kernel/error.ts';
 import type { Dependencies } from '../../dependencies.ts';
 
-/** Revokes a grant: all of its tokens are then answered with 401. Throws 404 for a grant that the user does not have. */
+/** Revokes a grant: all of its tokens then get 401. Throws 404 for a grant that the user does not have. */
 export const createRevokeGrant =
   ({ store }: Pick<Dependencies, 'store'>) =>
   async (userId: number, id: number): Promise<void> => {

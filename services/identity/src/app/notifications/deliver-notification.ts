@@ -9,13 +9,13 @@ interface NewNotification {
   type: NotificationType;
   data: Record<string, unknown>;
   at: Date;
-  /** Address for the e-mail, instead of the account's. */
+  /** Address for the email, instead of the account's. */
   email?: string | undefined;
 }
 
 /**
- * In the transaction of `session`, stores the notification and requests one push message for each device and one e-mail. An
- * erased account receives no notification.
+ * In the transaction of `session`, stores the notification and requests one push message for each device and one
+ * email. An erased account receives no notification.
  */
 export type DeliverNotification = (session: ClientSession, notification: NewNotification) => Promise<void>;
 

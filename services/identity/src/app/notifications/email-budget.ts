@@ -12,7 +12,7 @@ interface EmailPoint {
 }
 
 export interface EmailBudget {
-  /** Counts an e-mail for the account and for the address. When a budget is spent, counts nothing and names the limit. */
+  /** Counts an email for the account and for the address. When a budget is spent, counts nothing and names the limit. */
   take(
     kind: EmailKind,
     userId: number,

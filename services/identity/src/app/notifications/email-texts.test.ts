@@ -3,7 +3,7 @@ import { expect, test } from '@jest/globals';
 import { EMAIL_PARAMS } from './notification-resource.ts';
 
 test.each([...CATALOGUES])(
-  'e-mails in %s have fixed texts whose only parameters are amounts and times',
+  'emails in %s have fixed texts whose only parameters are amounts and times',
   (_locale, catalogue) => {
     const texts = Object.entries(catalogue).filter(
       ([key]) =>

@@ -8,7 +8,7 @@ import { NOTIFICATION_TYPES, type NotificationType } from './notification-resour
 const CHANNELS = ['push', 'email'] as const;
 export type Channel = (typeof CHANNELS)[number];
 
-/** Types whose e-mails cannot be switched off. Otherwise someone who takes over an account could hide it from the owner. */
+/** Types whose emails cannot be switched off. Otherwise someone who takes over an account could hide it from the owner. */
 export const MANDATORY_EMAILS: ReadonlySet<NotificationType> = new Set([
   'security_alert',
   'account_deletion_requested',
@@ -78,7 +78,7 @@ const createGetPreferences =
   (userId: number): Promise<NotificationPreferences> =>
     store.preferences.find(userId);
 
-/** Throws 422 when a mandatory e-mail would be switched off. */
+/** Throws 422 when a mandatory email would be switched off. */
 const createUpdatePreferences =
   ({ store }: Pick<Dependencies, 'store'>) =>
   async (userId: number, { locale, types = {} }: PreferencesChange): Promise<NotificationPreferences> => {

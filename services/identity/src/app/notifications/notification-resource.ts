@@ -114,10 +114,10 @@ const textParams = (data: Record<string, unknown>): Record<string, string | numb
   return { reason: '', ...Object.fromEntries(simple) };
 };
 
-/** The only parameters in e-mails. Addresses are not verified, so a stranger must not read text that users chose. */
+/** The only parameters in emails. Addresses are not verified, so a stranger must not read text that users chose. */
 export const EMAIL_PARAMS: readonly string[] = ['amount', 'deletion_scheduled_at', 'expires_at'];
 
-/** A text with parameters that users may have chosen has a variant for e-mails, which refers to the app. */
+/** A text with parameters that users may have chosen has a variant for emails, which refers to the app. */
 const emailKey = (body: string): string => {
   const key = body.replace(/\.body$/, '.email');
   return CATALOGUES.get(DEFAULT_LOCALE)?.[key as keyof Catalogue] === undefined ? body : key;

@@ -1,7 +1,7 @@
 import { CATALOGUES } from '@fitness/shared/kernel/i18n/translate.ts';
 import { expect, test } from '@jest/globals';
 
-/** A locked phone shows these texts, and Firebase, Apple and e-mail relays can read them. */
+/** A locked phone shows these texts, and Firebase, Apple and email relays can read them. */
 const ALLOWED = new Set([
   'amount',
   'deletion_scheduled_at',

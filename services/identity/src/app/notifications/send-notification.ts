@@ -1,4 +1,4 @@
-/** Sends one stored notification to one device, or as one e-mail. */
+/** Sends one stored notification to one device, or as one email. */
 import type { EventData } from '@fitness/proto/events/define-event.ts';
 import type {
   notificationEmailRequested,
@@ -25,8 +25,8 @@ type SendPush = (
 ) => Promise<void>;
 
 /**
- * Rejects if the e-mail was not sent and is still due, so that the event is retried. An e-mail beyond the budget is not sent.
- * `eventId`: a UUID for the Message-ID, by which a relay or mailbox may recognise a repetition.
+ * Rejects if the email was not sent and is still due, so that the event is retried. An email beyond the budget is not
+ * sent. `eventId`: a UUID for the Message-ID, by which a relay or mailbox may recognize a repetition.
  */
 type SendEmail = (eventId: string, request: EventData<typeof notificationEmailRequested>) => Promise<void>;
 
@@ -101,7 +101,7 @@ const createSendEmail = (dependencies: SendDependencies): SendEmail => {
       sentNotifications.inc({ channel: 'email', outcome: 'limited' });
       log.warn(
         { user_id: user._id, notification_id: row._id, limit: budget.spent },
-        'an e-mail was not sent, because the daily budget is spent',
+        'an email was not sent, because the daily budget is spent',
       );
       return;
     }
@@ -123,7 +123,7 @@ const createSendEmail = (dependencies: SendDependencies): SendEmail => {
     sentNotifications.inc({ channel: 'email', outcome: result.outcome });
     if (result.outcome !== 'failed') return;
     await budget.giveBack();
-    throw new Error(`an e-mail was not sent: ${result.reason}`);
+    throw new Error(`an email was not sent: ${result.reason}`);
   };
 };
 

@@ -37,7 +37,7 @@ export const createCheckSecondFactor = (dependencies: CheckSecondFactorDependenc
   const countAttempt = (userId: number): Promise<RateLimitState> =>
     limiter.consume(limits.wrongSecondFactorCodes, userLimitKey(userId));
 
-  /** `state`: after the attempt was counted. The last attempt within the limit is still answered with 422. */
+  /** `state`: after the attempt was counted. The last attempt within the limit still gets 422. */
   const refuse = async (userId: number, state: RateLimitState): Promise<AppError> => {
     if (!state.allowed) return rateLimited(state);
     if (state.remaining === 0) {

@@ -1,4 +1,4 @@
-/** Counts the outcomes of log-ins for the metrics. */
+/** Counts the outcomes of sign-ins for the metrics. */
 import { type AppError, isAppError } from '@fitness/shared/kernel/error.ts';
 import type { Dependencies } from '../../dependencies.ts';
 import type { SignIn } from './sign-in.ts';

@@ -1,7 +1,7 @@
 /**
- * Resets a forgotten password with a code that is sent to the account's phone. Response, response time and rate limits reveal
- * whether an account exists only to a caller who is signed in to it. Apps and restricted tokens learn nothing, because they
- * may not know the phone and e-mail of their user.
+ * Resets a forgotten password with a code that is sent to the account's phone. Response, response time and rate
+ * limits reveal whether an account exists only to a caller who is signed in to it. Apps and restricted tokens learn
+ * nothing, because they may not know the phone and email of their user.
  */
 import { siteOf } from '@fitness/shared/http/client-network.ts';
 import { type Caller, SESSION_AND_PERSONAL, type UserCaller } from '@fitness/shared/kernel/caller.ts';

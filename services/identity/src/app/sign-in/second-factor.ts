@@ -58,7 +58,7 @@ export const createOwnSecondFactor = (dependencies: SecondFactorDependencies): O
     return user;
   };
 
-  /** Writes the account, which orders this transaction with log-ins, revocations and an erasure. */
+  /** Writes the account, which orders this transaction with sign-ins, revocations and an erasure. */
   const lock = async (session: ClientSession, caller: UserCaller, verified?: User): Promise<User> => {
     const presented = await store.tokens.findLive(caller.tokenId, clock.now(), session);
     const current = await store.users.find(caller.userId, session);

@@ -67,9 +67,9 @@ export const createSecurityNotices = ({
   },
 });
 
-/** The security changes in an update of the profile. Another spelling of the same e-mail is not a change. */
+/** The security changes in an update of the profile. Another spelling of the same email is not a change. */
 export const securityChanges = (before: User, after: User): SecurityChange[] => [
-  // Owners who do not know their new user name cannot sign in with it.
+  // Owners who do not know their new username cannot sign in with it.
   ...(before.username === after.username ? [] : (['username_changed'] as const)),
   ...(emailKey(before.email) === emailKey(after.email) ? [] : (['email_changed'] as const)),
   ...(before.phone === after.phone ? [] : (['phone_changed'] as const)),

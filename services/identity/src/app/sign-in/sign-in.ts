@@ -65,7 +65,7 @@ export const createSignIn = (dependencies: SignInDependencies): SignIn => {
       assertAllowed(await limiter.consume(limits.failedLogins, clientAddress));
       throw wrongLogin();
     }
-    // Concurrent guesses beyond the limit are not answered, even with a correct password.
+    // Concurrent guesses beyond the limit are refused, even with a correct password.
     assertAllowed(await limiter.peek(limits.failedLogins, clientAddress));
     return match;
   };
@@ -119,7 +119,8 @@ export const createSignIn = (dependencies: SignInDependencies): SignIn => {
         const network = networkHash(user._id, credentials.client.address);
         await store.transaction(async (session) => {
           if (!(await store.tokens.insertSession(session, row, key, network))) throw new Outdated();
-          // Setting up a second factor revokes credentials: the key proves that a log-in without a code still needs none.
+          // Setting up a second factor revokes credentials: the key proves that a sign-in without a code still needs
+          // none.
           if (proof.kind !== 'none') await redeem(session, user._id, proof);
         });
         return { token, expiresAt: row.expires_at, user };

@@ -782,20 +782,20 @@ export const catalogue = {
   'start.members': 'For members',
   'start.sample': 'Sample app',
   'start.tour': 'Tour',
-  'start.tour.lead': 'Each button sends the requests of its step with demo data and shows the answers.',
+  'start.tour.lead': 'Each button sends the requests of its step with demo data and shows the responses.',
   'start.tour.run': 'Run',
   'start.tour.after': 'Run step {step} first.',
   'start.tour.requests_one': '{count} request',
   'start.tour.requests_other': '{count} requests',
-  'start.tour.done': 'Done. Every answer is as expected.',
-  'start.tour.failed': 'The last answer is not the expected one.',
-  'start.tour.lost': 'There was no answer. Check that the gateway and the sandbox are running.',
+  'start.tour.done': 'Done. Every response is as expected.',
+  'start.tour.failed': 'The last response is not as expected.',
+  'start.tour.lost': 'There was no response. Check that the gateway and the sandbox are running.',
   'start.tour.blocked': '1. A blocked deletion',
   'start.tour.blocked.lead':
-    'The account “saver” has money and an open withdrawal. The answer lists both as reasons why it cannot be deleted (409).',
+    'The account “saver” has money and an open withdrawal. The response lists both as reasons why it cannot be deleted (409).',
   'start.tour.deletion': '2. A deletion',
   'start.tour.deletion.lead':
-    'A new member requests the code, reads it in the SMS inbox of the sandbox, and confirms. The answer has the date (202).',
+    'A new member requests the code, reads it in the SMS inbox of the sandbox, and confirms. The response has the date (202).',
   'start.tour.cancellation': '3. A change of mind',
   'start.tour.cancellation.lead':
     'Every token has stopped working. The member signs in again and cancels the deletion (200).',
@@ -1010,7 +1010,7 @@ export const catalogue = {
   'docs.errors.cause.error.method_not_allowed': 'The path does not support this method.',
   'docs.errors.cause.error.not_found': 'The path or resource does not exist, or you cannot see it.',
   'docs.errors.cause.error.transfer_encoding': 'The request has a `Transfer-Encoding` other than `chunked`.',
-  'docs.errors.cause.error.outcome_unknown': 'The answer was lost. The request may have taken effect.',
+  'docs.errors.cause.error.outcome_unknown': 'The response was lost. The request may have taken effect.',
   'docs.errors.cause.error.overloaded': 'The platform has too many open requests. Nothing was changed.',
   'docs.errors.cause.payments.already_resolved':
     'The disputed deposit or the refund has already been resolved with another outcome.',
@@ -1018,14 +1018,14 @@ export const catalogue = {
     'The withdrawal has already been settled with the other outcome.',
   'docs.errors.cause.payments.balance_limit':
     'The booking would exceed the largest balance that a wallet may have.',
-  'docs.errors.cause.payments.boost_already_live': 'A boost of the target is still running.',
+  'docs.errors.cause.payments.boost_already_live': 'A boost of the target is still active.',
   'docs.errors.cause.payments.insufficient_balance': 'The balance of the wallet is too low.',
   'docs.errors.cause.payments.not_disputed': 'The payment is not a disputed deposit.',
   'docs.errors.cause.payments.own_service': 'The training service is yours.',
-  'docs.errors.cause.payments.premium_already_active': 'A premium subscription is still running.',
+  'docs.errors.cause.payments.premium_already_active': 'A premium subscription is still active.',
   'docs.errors.cause.payments.price_changed': 'The current price differs from the `price` that you sent.',
   'docs.errors.cause.payments.provider_error':
-    'The bank gateway or the app store did not return a usable answer.',
+    'The bank gateway or the app store did not return a usable response.',
   'docs.errors.cause.payments.target_not_found':
     'The gym or training service does not exist, or is not for sale.',
   'docs.errors.cause.error.rate_limited': 'A request limit was reached.',
@@ -1033,14 +1033,14 @@ export const catalogue = {
   'docs.errors.cause.roles.administrators_keep_all': 'The administrator role must keep every permission.',
   'docs.errors.cause.roles.last_manager': 'After this change, nobody could manage roles.',
   'docs.errors.cause.store_purchase.boost_already_live':
-    'A boost of the target is still running. If the purchase was paid, it is queued for a refund.',
+    'A boost of the target is still active. If the purchase was paid, it is queued for a refund.',
   'docs.errors.cause.store_purchase.grant_failed':
     'The store confirmed the purchase, but it could not be granted. The grant is retried in the background.',
   'docs.errors.cause.store_purchase.not_found':
     'The product is unknown, or another user has redeemed the token.',
   'docs.errors.cause.store_purchase.not_grantable': 'The purchase can no longer be granted.',
   'docs.errors.cause.store_purchase.premium_already_active':
-    'A premium subscription is still running. If the purchase was paid, it is queued for a refund.',
+    'A premium subscription is still active. If the purchase was paid, it is queued for a refund.',
   'docs.errors.cause.store_purchase.target_not_found': 'The gym or training service does not exist.',
   'docs.errors.cause.store_purchase.verification_failed': 'The store did not confirm the purchase.',
   'docs.errors.cause.error.too_large': 'The body or the file is larger than the route accepts.',
@@ -1064,7 +1064,8 @@ export const catalogue = {
   'docs.errors.remedy.415': 'Send the body with the media type of the operation, without `Content-Encoding`.',
   'docs.errors.remedy.422': 'Show each message at its field.',
   'docs.errors.remedy.429': 'Wait for the number of seconds in `Retry-After`, then repeat the request.',
-  'docs.errors.remedy.500': 'Try again later. If it happens again, report the `X-Request-Id` of the answer.',
+  'docs.errors.remedy.500':
+    'Try again later. If it happens again, report the `X-Request-Id` of the response.',
   'docs.errors.remedy.501': 'Send the body with `Content-Length`, or `chunked`.',
   'docs.errors.remedy.503': 'Wait for the number of seconds in `Retry-After`, then repeat the request.',
   'docs.errors.remedy.deletion.blocked':
@@ -1128,7 +1129,7 @@ export const catalogue = {
   'docs.events.remedy.identity.notification.push_requested':
     'Push the notification to the device, unless it has been removed.',
   'docs.events.remedy.identity.notification.email_requested':
-    'Send the e-mail, unless the user has switched it off.',
+    'Send the email, unless the user has switched it off.',
   'docs.events.remedy.identity.trainer_license.cleared':
     'Delete the document that the event names, and no later one.',
   'docs.events.remedy.identity.account.deleted':

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import mongoose from 'mongoose';
 import { type Connection, connectMongo } from '../../src/mongo/connect.ts';
-import { createDueRowQueue } from '../../src/mongo/turns.ts';
+import { createDueRowQueue } from '../../src/mongo/due-queue.ts';
 import { dropDatabase, testServers } from '../../src/testing/harness.ts';
 
 interface Row {

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { createRequestScope, remainingMs, runInScope } from './request-scope.ts';
-import { createTickBatch } from './turn-batch.ts';
+import { createTickBatch } from './tick-batch.ts';
 
 /** Answers each read with its own keys, which it also records. */
 const recorded = (maxKeys?: number) => {

@@ -13,8 +13,9 @@ interface Batch<Key, Result> {
 }
 
 /**
- * `load` begins after every call that it answers, so each caller sees what was committed before its call. It runs without the
- * deadline of a request, which must not end a read that others share. `load` therefore needs a time limit.
+ * `load` begins after every call that it serves, so each caller sees what was committed before its call. It runs
+ * without the deadline of a request, which must not end a read that others share. `load` therefore needs a time
+ * limit.
  * @param maxKeys The most keys in one read; more keys of a single caller are still read together.
  */
 export const createTickBatch = <Key, Result>(
