@@ -478,7 +478,7 @@ describe('decisions made in the meantime', () => {
     expect(shown.html).not.toContain('value="confirm_returned"');
   });
 
-  test('a decision on an undisputed deposit is 404', async () => {
+  test('a decision on an undisputed deposit returns 404', async () => {
     const [browser, page] = await pageOf(CASES[2] as Case);
     replies.set('GET /payments/deposit/disputed', answer({ data: [], meta: {} }));
     expect((await submit(browser, page, 'credited')).status).toBe(404);

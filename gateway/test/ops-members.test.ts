@@ -171,7 +171,7 @@ describe('the page of a member', () => {
     expect(html).toContain('My own words');
   });
 
-  test('the member page is 403 without users.view_all, and 404 for an invalid id', async () => {
+  test('the member page returns 403 without users.view_all, and 404 for an invalid id', async () => {
     const browser = await signIn();
     for (const address of ['members', 'members/x', 'members/0', 'users/5', 'nothing/5'])
       expect([address, (await browser.get(`${PATH}/${address}`)).status]).toEqual([address, 404]);

@@ -160,7 +160,7 @@ describe('sections', () => {
     expect(calls).toEqual(['identity GET /auth/me']);
   });
 
-  test('an unknown section or action is 404, even with the name of an inherited property', async () => {
+  test('an unknown section or action returns 404, even with the name of an inherited property', async () => {
     const browser = await signIn();
     expect((await browser.get(`${PATH}/nothing`)).status).toBe(404);
     const page = await browser.get(`${PATH}/withdrawals`);

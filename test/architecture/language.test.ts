@@ -44,16 +44,11 @@ const WORDS: Record<string, Pattern> = {
     instead: 'is notified, sees, is listed',
     example: ['the user is told by SMS', 'the user is notified by SMS'],
   },
-  licence: {
-    fault: /licence/i,
-    instead: 'license',
-    example: ['a licence', 'a license'],
-  },
   'British spelling': {
     fault:
-      /\b(?:recogni|normali|initiali|seriali|authori|organi|optimi)s(?:e[drs]?|ing|ation)\b|(?:behavi|neighb|fav|col|hon)our|\bcentred?\b|\b(?:centi|kilo)?metres?\b/i,
-    instead: 'American spelling, as in license',
-    example: ['a recognised neighbour, two metres away', 'a recognized neighbor, two meters away'],
+      /licence|\b(?:recogni|normali|initiali|seriali|authori|organi|optimi)s(?:e[drs]?|ing|ation)\b|(?:behavi|neighb|fav|col|hon)our|\bcentred?\b|\b(?:centi|kilo)?metres?\b/i,
+    instead: 'American spelling, as in the specification',
+    example: ['a recognised licence of a neighbour', 'a recognized license of a neighbor'],
   },
 };
 /** A comment without a beginning. */
@@ -73,11 +68,11 @@ const TITLE: Pattern = {
   example: ['is over with its token', 'a session ends when its token expires'],
 };
 
-/** A second word for a response over HTTP or gRPC, in a test title. */
-const ANSWER: Pattern = {
-  fault: /\b(?:an?|the|each|every|no|its|their|same|early|lost) answers?\b/i,
-  instead: 'response, or returns',
-  example: ['a lost answer is repeated', 'a lost response is repeated'],
+/** A title that calls a response an answer, or says that something "is" a status. */
+const RESPONSE: Pattern = {
+  fault: /\b(?:an?|the|each|every|no|its|their|same|early|lost) answers?\b|\b(?:is|are|was|were) [45]\d\d\b/i,
+  instead: 'response, returns, or is rejected with',
+  example: ['an unknown id is 404, and a lost answer is repeated', 'an unknown id returns 404'],
 };
 
 /** More words than this in one sentence of a document. Use two sentences instead. */
@@ -187,9 +182,9 @@ test('every test title is a full clause with a subject', () => {
   expect(halves.map(({ at, title }) => `${at}: ${title}`)).toEqual([]);
 });
 
-test('test titles say response, and not answer', () => {
-  const answers = titles.filter(({ title }) => ANSWER.fault.test(title));
-  expect(answers.map(({ at, title }) => `${at}: ${title}`)).toEqual([]);
+test('every test title says that a request returns a response or a status', () => {
+  const others = titles.filter(({ title }) => RESPONSE.fault.test(title));
+  expect(others.map(({ at, title }) => `${at}: ${title}`)).toEqual([]);
 });
 
 test(`no sentence of a document has more than ${LONGEST_SENTENCE} words`, () => {
@@ -239,7 +234,7 @@ test(`every API summary begins with a verb and has at most ${LONGEST_SUMMARY} ch
 });
 
 describe('the patterns themselves', () => {
-  test.each([...Object.values(WORDS), COMMENT, TITLE, ANSWER])(
+  test.each([...Object.values(WORDS), COMMENT, TITLE, RESPONSE])(
     '$fault matches its faulty example but not the better one',
     ({ fault, example: [faulty, better] }) => {
       expect(faulty).toMatch(fault);

@@ -95,7 +95,7 @@ describe('200: one is read', () => {
     expect(body.data.media[0]).toMatchObject({ filename: 'a.png', purpose: null });
   });
 
-  test('the boost is omitted while store-billing is down, and the response is 503 while identity is', async () => {
+  test('the boost is omitted while store-billing is down, and requests fail with 503 while identity is', async () => {
     const id = await offer(someone());
     harness.standIns.down = ['GetBoosts'];
     const bare = await harness.send('GET', `/training-services/${id}`);

@@ -538,7 +538,7 @@ describe('the header', () => {
     ['a space', 'a b'],
     ['a letter that is not ASCII', 'é'],
     ['a tab', 'a\tb'],
-  ])('%s is not an idempotency key: the response is 422, and nothing changes', async (_name, value) => {
+  ])('%s is not an idempotency key: the request returns 422 and changes nothing', async (_name, value) => {
     const answer = await deposit({ 'idempotency-key': value });
     expect([answer.statusCode, Object.keys(answer.json().errors)]).toEqual([422, ['idempotency_key']]);
     expect(await effects()).toBe(0);

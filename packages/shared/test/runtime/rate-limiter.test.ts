@@ -210,7 +210,7 @@ describe('without Redis', () => {
     expect(allowedCount(await consumeAtOnce(replicas, budget))).toBe(POINTS);
   });
 
-  test('the response without Redis and MongoDB is 503 and not 500', async () => {
+  test('a request without Redis and MongoDB fails with 503, not 500', async () => {
     const gone = await openDatabase();
     const limiter = await replica(CLOSED_PORT, 'test-gone', gone);
     await dropDatabase(gone);
