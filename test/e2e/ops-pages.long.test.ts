@@ -167,7 +167,7 @@ describe.each(VIEWS)('in $locale, $width px wide, $colorScheme', (view) => {
     await page.keyboard.press('Space');
     await press('button[value=save_roles]');
     await expectFine('ops-user-role-change');
-    await press('#content .card > p > a.button');
+    await press('#content .actions a');
     await press('button[value=remove_second_factor]');
     await expectFine('ops-second-factor');
     await page.goto(`${baseUrl()}/ops/licenses?lang=${view.locale}&kind=gym&id=${gymId}`);
