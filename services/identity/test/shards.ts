@@ -69,7 +69,7 @@ export const SHARDS: Shards = {
   },
   users: {
     key: ['_id'],
-    because: 'a sequence: an account is read and changed by its number, also at a sign-in',
+    because: 'a sequence: an account is read and changed by its number, and at a sign-in',
     scatters: {
       'lists of operators, and of users for a search': [
         'aggregate: _id, is_trainer, standing',

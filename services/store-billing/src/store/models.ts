@@ -391,7 +391,7 @@ privacy(
   attempts,
   pseudonymise('the number of the account', 'user_id'),
   retain(
-    'a paid purchase is granted or refunded, also after the account is erased',
+    'a paid purchase is granted or refunded even after the account is erased',
     '_id',
     'channel',
     'state',
@@ -418,7 +418,7 @@ privacy(
   refunds,
   pseudonymise('the number of the account', 'user_id'),
   retain(
-    'a due refund is paid, also after the account is erased',
+    'a due refund is paid even after the account is erased',
     '_id',
     'attempt_id',
     'owed_for',
