@@ -61,7 +61,7 @@ afterEach(async () => {
   content = undefined;
 });
 
-/** Whether the open transactions of the killed process are left open. */
+/** Whether the killed process leaves its transactions open. */
 let leaveSessions = false;
 
 const kill = async (): Promise<void> => {
@@ -135,7 +135,7 @@ describe('SIGKILL during a purchase', () => {
     return made.body.data.id;
   };
 
-  /** The purchases of a training service, here and at the wallet. */
+  /** The purchases of a training service, in this service and in the wallet. */
   const outcome = async (id: number) => ({
     trainees: await connection
       .collection('trainees')
@@ -149,7 +149,7 @@ describe('SIGKILL during a purchase', () => {
   const later = () => new ManualClock(new Date(systemClock.now().getTime() + 2 * MINUTE_MS));
 
   test.each(steps)(
-    '$name: the next process finishes the purchase once, or nothing of it is left',
+    'a process killed $name leaves a purchase that the next one finishes once, or nothing',
     async (step) => {
       const id = await die(step.arm);
       content = await startContent(config, { clock: later() });
@@ -167,7 +167,7 @@ describe('SIGKILL during a purchase', () => {
   // One step only, because each waits for the lease of the key.
   // store-billing/test/repeat-after-death.long.test.ts covers all commands.
   test.each(steps.filter(({ name }) => name === 'between the booking and its response'))(
-    '$name: a buyer who repeats the request gets the purchase within 30 s, paid once',
+    'after a kill $name, a repeated request gets the purchase within 30 s, paid once',
     async (step) => {
       leaveSessions = true;
       const id = await die(step.arm);

@@ -120,7 +120,7 @@ test.each(VIEWERS)(
   },
 );
 
-test('the distance alone decides the order with `near`', async () => {
+test('with `near`, distance alone decides the order', async () => {
   const expected = made.filter(({ isActive }) => isActive).map(({ id }) => id);
   expect((await read('near=30,51.4&per_page=100', undefined)).ids).toEqual(expected);
 });
@@ -144,7 +144,7 @@ test('a boost lasts until it expires or is ended, and a gym can be boosted again
   expect(await order()).toEqual([second, first, third]);
   harness.clock.advance(DAY_MS + 1_000);
   expect(await order()).toEqual([second, third, first]);
-  // A change of the gym keeps its boost.
+  // A change to the gym keeps its boost.
   await harness.send('PUT', `/gyms/${second}`, { as: member(22), body: { name: 'gamma 2b' } });
   expect(await order()).toEqual([second, third, first]);
   harness.clock.advance(DAY_MS);
@@ -168,7 +168,7 @@ test('a boost of a training service or of a deleted gym changes nothing', async 
   expect(await stored(deleted)).toBeNull();
 });
 
-test('the end of a boost is published once for its current owner, and never without an owner or a gym', async () => {
+test('the end of a boost is published once, for the gym’s current owner, and never without an owner or gym', async () => {
   const ids: number[] = [];
   for (const name of ['epsilon 1', 'epsilon 2', 'epsilon 3'])
     ids.push(await harness.createGym(member(25), { name }));
@@ -194,9 +194,9 @@ test('the end of a boost is published once for its current owner, and never with
   const end = boostData(sold, 8_000 + sold, 2, -1_000);
   for (const id of [ownerless, deleted])
     await publishVersion(boostEnded, { ...end, boost_id: 8_000 + id, boostable_id: id }, 2);
-  // Repeated under new event ids, because the version decides.
+  // Repeated under new event ids: the version shows that an event is a repetition, not its id.
   for (let each = 0; each < 5; each += 1) await publishVersion(boostEnded, end, 2);
-  // The second event is published after everything that was stored before the first one.
+  // Two further ends, one after the other. Once the second is published, so is everything stored before the first.
   for (const boost_id of [18_000 + sold, 28_000 + sold]) {
     await publishVersion(boostEnded, { ...end, boost_id }, 2);
     await published(boost_id);

@@ -50,7 +50,7 @@ const row = (userId: number, mediaId: number, change: Record<string, unknown> = 
   ...change,
 });
 
-/** Publishes an event of media through the outbox. */
+/** Publishes a media event through the outbox. */
 const publish = async (definition: typeof mediaAttached, data: ReturnType<typeof row>): Promise<void> => {
   const outbox = createOutbox({
     connection: harness.database,
@@ -72,7 +72,7 @@ const untilConsumed = async (work: () => Promise<void>, events: number): Promise
   await eventually(async () => (await inbox.countDocuments({})) >= before + events);
 };
 
-describe('a document that media reports', () => {
+describe('a document reported by media', () => {
   test('a reported document is attached immediately, with a link and a pending review', async () => {
     const person = await join(harness);
     expect(await attach(person.id, 10)).toEqual({ current: true });
@@ -104,13 +104,13 @@ describe('a document that media reports', () => {
     expect(await licenseOf(person)).toEqual(pending(41));
   });
 
-  test('the document with the largest id of twenty concurrent ones is attached', async () => {
+  test('the document with the largest id wins among twenty concurrent ones', async () => {
     const person = await join(harness);
     await Promise.all(Array.from({ length: 20 }, (_, index) => attach(person.id, 101 + index)));
     expect(await licenseOf(person)).toEqual(pending(120));
   });
 
-  test('a document of an unknown account is not found, and an invalid request is refused', async () => {
+  test('attaching to an unknown account returns not found, and an invalid request is refused', async () => {
     await expect(attach(987_654_321, 1)).rejects.toMatchObject({ kind: 'not_found' });
     await expect(attach(operator.id, 0)).rejects.toMatchObject({ kind: 'validation' });
     await expect(
@@ -119,7 +119,7 @@ describe('a document that media reports', () => {
   });
 });
 
-test('a reason that is sent with an approval does not change the error that is returned', async () => {
+test('a reason sent with an approval is refused only if no other error applies', async () => {
   const person = await join(harness);
   const administrator = await joinAs(harness, 'administrator');
   const body = { trainer_license_approved: true, trainer_license_rejection_reason: 'No' };
@@ -148,8 +148,8 @@ test('a review that names its document never applies to a concurrent replacement
   }
 });
 
-describe('an event of media', () => {
-  test('the event of an upload attaches the document when the call was lost', async () => {
+describe('media events', () => {
+  test('an upload event attaches the document if the call was lost', async () => {
     const person = await join(harness);
     await publish(mediaAttached, row(person.id, 200));
     await eventually(async () => (await licenseOf(person)).image !== null);
@@ -170,7 +170,7 @@ describe('an event of media', () => {
     expect(await licenseOf(person)).toEqual(pending(210));
   });
 
-  test('the event of a deletion removes the document and its review, which never come back', async () => {
+  test('a deletion event removes the document and its review for good', async () => {
     const person = await join(harness);
     await attach(person.id, 220);
     await review(person, { trainer_license_approved: true });
@@ -188,7 +188,7 @@ describe('an event of media', () => {
     await attach(own.id, 226);
     await untilConsumed(async () => {
       await publish(mediaDeleted, row(own.id, 226));
-      // The event of a document that is no longer the license.
+      // An event about a document that is no longer the license.
       await publish(mediaDeleted, row(person.id, 224, { by_operator: true }));
       await publish(mediaDeleted, row(person.id, 225, { by_operator: true }));
     }, 3);
@@ -205,7 +205,7 @@ describe('an event of media', () => {
     expect(await licenseOf(person)).toEqual(pending(231));
   });
 
-  test('the deletion of a newer document removes the one that it had replaced at media', async () => {
+  test('deleting a newer document removes the older one that it had already replaced in media', async () => {
     const person = await join(harness);
     await attach(person.id, 235);
     await untilConsumed(() => publish(mediaDeleted, row(person.id, 236)), 1);
@@ -278,7 +278,7 @@ describe('GET /users/license-reviews', () => {
     harness.send('GET', `/users/license-reviews${query}`, { as });
   const idsOf = (body: { data: { id: number }[] }) => body.data.map(({ id }) => id);
 
-  test('the list has unreviewed licenses, oldest document first, page by page', async () => {
+  test('the list returns unreviewed licenses page by page, oldest document first', async () => {
     const before = idsOf((await list('?per_page=100')).body);
     const [late, early, decided] = [await join(harness), await join(harness), await join(harness)];
     await attach(early.id, 9_001);
@@ -367,7 +367,7 @@ describe('GET /users/license-reviews', () => {
       }
     });
 
-    test('a request with both a name and a verdict does not list the trainer as renamed', async () => {
+    test('a trainer whose name and verdict are set in one request is not listed as renamed', async () => {
       const person = await reviewed(9_120, null);
       await review(person, { first_name: 'Mina', trainer_license_approved: true });
       expect(await changeOf(person)).toBeUndefined();

@@ -26,7 +26,7 @@ const publishErasure = (userId: number, version = 1) =>
 const noRowsOf = (target: { attachable_type: string; attachable_id: number }) =>
   eventually(async () => (await harness.rows(target)).length === 0);
 let marker = 900;
-/** Resolves when every event published so far is consumed. */
+/** Resolves when every event published so far has been consumed. */
 const allConsumed = async (): Promise<void> => {
   marker += 1;
   const target = openGym(marker);
@@ -104,7 +104,7 @@ describe('the deletion of a target', () => {
     await eventually(() => published().length === 121);
   });
 
-  test('repeated events and events of a target without files have no effect', async () => {
+  test('repeated events and events about a target without files have no effect', async () => {
     const target = openGym(66);
     await harness.upload(OWNER, target);
     for (const version of [1, 2]) {
@@ -131,7 +131,7 @@ describe('an erased account', () => {
   });
 });
 
-test('an account with more uploads than a step changes is removed from all of them', async () => {
+test('an erased account is removed from all its uploads, even if one step cannot change them all', async () => {
   const many = 2_500;
   const operator = holder(75, 'gyms.update_any');
   const first = (await harness.upload(operator, openGym(75))).body.data.id;
@@ -148,7 +148,7 @@ test('an account with more uploads than a step changes is removed from all of th
 });
 
 describe('a target that is deleted during uploads', () => {
-  test('no file of a deleted target remains, in any order of commits', async () => {
+  test('no file of a deleted target remains, whichever transaction commits first', async () => {
     const before = await harness.filesOnDisk();
     for (let round = 0; round < 5; round += 1) {
       const id = 80 + round;
@@ -202,7 +202,7 @@ test.each([
       }),
   },
 ])(
-  'a cleared $purpose is deleted by its event, and a newer one remains',
+  'the clearing event of a $purpose deletes that document, but no newer one',
   async ({ purpose, targetOf, clear }) => {
     const target = targetOf();
     const documents = async () => (await harness.rows(target)).filter((row) => row.purpose === purpose);

@@ -42,7 +42,7 @@ describe.each(CHANNEL_NAMES)('%s', (channel: ChannelName) => {
   };
 
   test.each([['premium_plus'], ['boost_basic'], ['boost_pro']])(
-    'a %s purchase is granted and consumed, and its replay does not ask the store',
+    'a %s purchase is granted and consumed, and its replay does not call the store',
     async (sku) => {
       const user = newUser();
       const gymId = newId();
@@ -107,7 +107,7 @@ describe.each(CHANNEL_NAMES)('%s', (channel: ChannelName) => {
         { error: expect.any(String), code: 'payments.provider_error' },
       ]);
       expect(await journal(token)).toBe(`${channel}: open`);
-      // Rounds in other tests verify it, too, with a long timeout.
+      // Otherwise the rounds of other tests would verify it too, with a long timeout.
       await putPurchase(harness, token, 'canceled');
     },
   );
@@ -170,14 +170,14 @@ describe.each(CHANNEL_NAMES)('%s', (channel: ChannelName) => {
   });
 
   test.each([...CHANNEL_NAMES.filter((name) => name !== channel), 'direct', 'Direct', ''])(
-    'a purchase of %j is not accepted',
+    'a purchase from the channel %j is not accepted',
     async (other) => {
       const answer = await present(newToken(), { channel: other });
       expect([answer.status, Object.keys(answer.body.errors)]).toEqual([422, ['channel']]);
     },
   );
 
-  test('the same token at two stores stands for two purchases', async () => {
+  test('the same token at two stores identifies two purchases', async () => {
     const token = newToken();
     await putPurchase(harness, token);
     expect((await present(token)).status).toBe(201);

@@ -1,6 +1,6 @@
 /**
  * A process is killed while each of its wallet instances waits before a different database command. The commands belong to
- * bookings, deposits, withdrawals, settlements and seals. A repeat on another process has its effect exactly once.
+ * bookings, deposits, withdrawals, settlements and seals. Repeated on another process, each takes effect exactly once.
  */
 import { randomUUID } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
@@ -154,7 +154,7 @@ const stepsOf = (scenario: Scenario): string[] =>
   casesOf(scenario).flatMap(({ killedBefore }) => killedBefore ?? []);
 
 beforeAll(async () => {
-  // Ahead of the killed process by more than the minute for which it claims an Idempotency-Key.
+  // More than a minute ahead of the killed process, which claims an Idempotency-Key for one minute.
   const clock = { now: () => new Date(systemClock.now().getTime() + 2 * MINUTE_MS) };
   harness = await startHarness({ LEDGER_SEAL_SECONDS: 3_600 }, { clock });
   // Creates counters and collections.
@@ -164,7 +164,7 @@ beforeAll(async () => {
   crashing = startCrashTestProcess(PROGRAM, { ...harness.config });
   for (const nth of [SEAL.read, SEAL.append, SEAL.mark]) {
     await stopSealing(crashing, nth);
-    // The next instance starts with a completed seal.
+    // Leaves no unfinished seal to the next instance.
     await harness.wallet.sealLedger();
   }
   await stopSealing(crashing, SEAL.commit);
@@ -215,7 +215,7 @@ describe('a process killed before each of its commands', () => {
     expect(await balances(sale, 'seller')).toEqual(new Set([1 + AMOUNT - 100]));
   });
 
-  test('a repeated withdrawal is held once', async () => {
+  test('a repeated withdrawal holds its amount once', async () => {
     expect(stepsOf(withdrawal)).toEqual([
       'insert idempotency_keys',
       'find wallets',
@@ -262,7 +262,7 @@ describe('a process killed before each of its commands', () => {
     const killed = casesOf(rejection).filter(({ killedBefore }) => killedBefore === 'commitTransaction');
     expect(killed).toHaveLength(1);
     expect(await Promise.all(killed.map(({ target }) => recorded(target)))).toEqual([0]);
-    // True even if the killed process had completed it.
+    // The status is 200 even if the killed process had completed the rejection.
     expect(statuses(await finish<Answer>(rejection, answered))).toEqual(new Set([200]));
     expect(await balances(rejection)).toEqual(new Set([BALANCE]));
     await publishedOnce(

@@ -21,8 +21,8 @@ interface Purchase {
 
 /**
  * 404 for a service that is unknown, inactive or hidden. 400 for the buyer's own service, a price other than the one they
- * were shown, or too low a balance. 503 when identity or the wallet does not respond. A repeat after a 503 resumes the
- * purchase: under the same `Idempotency-Key`, or without a key for the same service.
+ * were shown, or too low a balance. 503 when identity or the wallet does not respond. Repeating the request after a 503
+ * resumes the purchase: with the same `Idempotency-Key`, or without a key for the same service.
  */
 export type BuyTrainingService = (
   caller: UserCaller,
@@ -87,7 +87,7 @@ const createResume =
     if (isPaid(earlier)) return { paid: earlier };
     const attempt = await begin((session) => store.trainees.resume(session, earlier.traineeId));
     if (attempt !== undefined) return { attempt };
-    // It has ended since: it is paid, or it is cancelled and the key is free again.
+    // The purchase has ended since: it is paid, or it is cancelled and its key is free again.
     const ended = await store.trainees.findByKey(key, now);
     return ended && isPaid(ended) ? { paid: ended } : undefined;
   };
@@ -133,7 +133,7 @@ const createStart = (
     });
     const attempt: Attempt = { trainee, number: 1, isAlone: true, earlierLeaseUntil: null };
     try {
-      // After the insert, because a deletion of the seller's account checks for it: one of the two sees the other.
+      // Checked after the insert. The deletion of the seller's account checks for trainees, so one of the two sees the other.
       await requireVisible(trainee.sellerUserId);
     } catch (error) {
       await outsideRequest(() => cancel(attempt));

@@ -19,8 +19,8 @@ export interface ProfileUpdate extends VersionedProfileState {
 
 /**
  * One step: stores the state of a profile, and applies it to as many of its posts as one transaction may change. If posts
- * are left, the profile is moving until the last step. Its posts are then in no public total, lists leave them out, and its
- * document records the progress. A transaction that writes a post gives it the new state, and conflicts with a step.
+ * are left, the profile is moving until the last step. Meanwhile, no public total counts its posts, no list shows them, and
+ * its document records the progress. A transaction that writes a post gives it the new state and conflicts with any step.
  */
 export const createChangeState =
   ({ store }: Pick<Dependencies, 'store'>) =>
@@ -52,7 +52,7 @@ export const createChangeState =
 
 /**
  * One step: stores a newer version, and the visibility of its posts. An older version, or any version of a gone profile, is
- * ignored. The version that is already stored continues its remaining steps.
+ * ignored. If the version is already stored, its remaining steps continue.
  */
 export const createUpdateProfile = ({ store }: Pick<Dependencies, 'store'>) => {
   const changeState = createChangeState({ store });
@@ -70,8 +70,8 @@ export const createUpdateProfile = ({ store }: Pick<Dependencies, 'store'>) => {
 };
 
 /**
- * Stores a state from a response of the owning service if it is newer, which makes up for a lost event. Does the first
- * step. The event does the others, or {@link createFinishMoves} if it was lost.
+ * Stores a state from a response of the owning service if it is newer, which makes up for a lost event. Runs the first
+ * step. The event runs the others. If it was lost, {@link createFinishMoves} does.
  */
 export const createRefreshProfile = (dependencies: Pick<Dependencies, 'store'>) => {
   const { store } = dependencies;

@@ -22,7 +22,7 @@ import type { Counters } from './counters.ts';
 import { createSaveMedia, type SaveMedia } from './media-copy.ts';
 import { isPersonalPostField, type Models, type PostDocument, type ProfileDocument } from './models.ts';
 
-/** No post has two of the `facets`. */
+/** No post has more than one of the `facets`. */
 interface PostQuery extends Omit<ListQuery, 'keys' | 'search'> {
   facets: readonly string[];
   search?: string | undefined;
@@ -37,7 +37,7 @@ export interface Posts {
   isPersonal: IsPersonal;
   /** A post of a moving profile is returned as non-public, with the new owner of the profile. */
   find(id: number, session?: ClientSession): Promise<Post | undefined>;
-  /** In the order of `ids`. Unknown posts and posts of gone profiles are missing. */
+  /** In the order of `ids`. Unknown posts and posts of gone profiles are left out. */
   findMany(ids: readonly number[]): Promise<Post[]>;
   insert(session: ClientSession, post: Post, profile: ProfileState): Promise<void>;
   /** Sets `fields`, and the fields derived from them and from `profile`. */
@@ -102,7 +102,7 @@ const visibility = (
   facets: facetsOf(flags, ref, profile),
 });
 
-/** The fields that a post of a moving profile may still store in an older state. */
+/** Current values of the fields that a post of a moving profile may still store from an older state. */
 const visibilityOfMoving = (
   profile: ProfileDocument | undefined,
 ): Pick<PostDocument, 'owner_user_id' | 'is_public' | 'gone'> | undefined =>

@@ -16,7 +16,7 @@ export interface TraineeFilter {
 
 /** The lifetime of an `Idempotency-Key`. */
 const KEY_MS = DAY_MS;
-/** Three times a booking with its retry, of 5 s each. Once a lease has expired, no call of an attempt is still running. */
+/** Three times as long as a booking and its retry, at 5 s each. Normally, no call of an attempt outlasts its lease. */
 const LEASE_MS = 30 * SECOND_MS;
 
 export interface Trainees {
@@ -25,7 +25,7 @@ export interface Trainees {
   insert(session: ClientSession, trainee: Trainee, key: string | null): Promise<void>;
   /** The purchase that was started under this key in the last 24 hours. */
   findByKey(key: string, now: Date): Promise<Trainee | undefined>;
-  /** Resumes a pending purchase, even during an attempt, and extends its lease. Undefined if it is not pending. */
+  /** Resumes a pending purchase, even while another attempt is running, and extends its lease. Undefined if it is not pending. */
   resume(session: ClientSession, id: number): Promise<Attempt | undefined>;
   /** Resumes a pending purchase without a key whose lease has expired; undefined if there is none. */
   resumeUnkeyed(
@@ -39,7 +39,7 @@ export interface Trainees {
   resumeInterrupted(id: number): Promise<Attempt | undefined>;
   /**
    * Pending or cancelled → active; undefined for another status. A cancelled trainee is paid only if a call outlives the
-   * lease, for example in a process that was suspended.
+   * lease, for example because its process was suspended.
    */
   activate(session: ClientSession, id: number): Promise<Trainee | undefined>;
   /** Reverts the lease extension of an attempt that has ended, unless another attempt has started since. */
@@ -60,7 +60,7 @@ export interface Trainees {
 /** One try to finish a pending purchase. */
 export interface Attempt {
   trainee: Trainee;
-  /** The first is 1. */
+  /** Starts at 1. */
   number: number;
   /** Whether no earlier attempt can still be running. */
   isAlone: boolean;
@@ -158,7 +158,7 @@ const takeInterrupted = (trainees: Models['trainees'], realTime: Clock): Trainee
   return (limit) => takeDue(realTime.now(), limit, { status: 'pending' });
 };
 
-/** `realTime` is the clock of the leases. */
+/** `realTime` is the clock that leases are measured by. */
 export const createTrainees = ({ trainees, purchaseKeys }: Models, realTime: Clock): Trainees => ({
   find: async (id, session) =>
     orUndefined(

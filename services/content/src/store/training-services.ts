@@ -28,7 +28,7 @@ export interface PriceRange {
 
 interface ServiceList extends PriceRange, Pick<ListQuery, 'newest' | 'versions'> {
   search?: string | undefined;
-  /** No training service has two of these. */
+  /** No training service has more than one of these. */
   facets: readonly string[];
   /** The number of rows with a price in the range. */
   total: number;
@@ -38,7 +38,7 @@ export interface TrainingServices {
   /** Whether the stored field at this path is personal data. */
   isPersonal: IsPersonal;
   find(id: number, session?: ClientSession): Promise<TrainingService | undefined>;
-  /** In the order of `ids`. Unknown training services are missing. */
+  /** In the order of `ids`. Unknown training services are left out. */
   findMany(ids: readonly number[]): Promise<TrainingService[]>;
   insert(session: ClientSession, service: TrainingService): Promise<void>;
   update(

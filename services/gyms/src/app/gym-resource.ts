@@ -154,7 +154,7 @@ const ownerFieldsOf = (gym: Gym) => ({
 });
 
 /**
- * Presents gyms in their order, and fetches what they embed for all of them together. A list (`isList`) fetches boosts only for
+ * Presents gyms in the given order. What they embed is fetched for all of them at once. A list (`isList`) fetches boosts only for
  * gyms that it shows as boosted. A single gym always fetches its boost, because the event may not have arrived yet.
  */
 export const createPresentGyms =

@@ -17,7 +17,7 @@ interface Rating {
   reject: (error: unknown) => void;
 }
 
-/** The errors of the refused ratings of a batch. */
+/** The errors of those ratings of a batch that were refused. */
 type Refusals = Map<Rating, unknown>;
 
 /**
@@ -61,9 +61,9 @@ const createStoreBatch = ({ store, clock }: Pick<Dependencies, 'store' | 'clock'
 };
 
 /**
- * Throws 404, and 403 when the caller owns the gym or their account was erased meanwhile. Ratings of a gym that arrive while others
- * are being stored wait, and are then stored together. One by one, many concurrent ratings on several replicas would conflict until
- * their transaction timeout.
+ * Throws 404 for a gym that the caller may not see. Throws 403 if they own it, or if their account has since been erased.
+ * Ratings that arrive while others of the gym are being stored wait, and are then stored together. Stored one by one, many
+ * concurrent ratings on several replicas would conflict until their transactions time out.
  */
 export const createRateGym = (dependencies: Dependencies) => {
   const { store, gymQueue } = dependencies;
@@ -93,7 +93,7 @@ export const createRateGym = (dependencies: Dependencies) => {
       const queue = waiting.get(id);
       if (queue === undefined) waiting.set(id, [rating]);
       else queue.push(rating);
-      // There is one run per rating: the first one stores up to a whole batch, and a run without waiting ratings does nothing.
+      // Each rating queues a run. The first run stores up to a whole batch; a run that finds no rating waiting does nothing.
       void gymQueue.run(String(id), () => storeWaiting(id));
     });
   };

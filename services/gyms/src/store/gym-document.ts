@@ -1,6 +1,6 @@
 /**
  * The stored gym: its fields, and fields derived from them for the indexes. Unlike in other services, stored names are camelCase,
- * because the collections of released versions have them. domain/gym-fields.ts maps the names of clients to them.
+ * because released versions stored them that way. domain/gym-fields.ts maps the names in the API to them.
  */
 
 import { NO_LICENSE } from '@fitness/contracts/license.ts';
@@ -65,7 +65,7 @@ const definition = {
         mediaId: { type: Number, default: null },
         approved: { type: Boolean, default: null },
         rejectionReason: { type: String, default: null },
-        // Only earlier releases stored it: the document that a verdict was given for, which is always `mediaId`.
+        // Stored only by earlier releases: the document that was reviewed, which is always `mediaId`.
         reviewedMediaId: Number,
         reviewedName: { type: String, default: null },
         newestMediaId: { type: Number, default: 0 },

@@ -91,14 +91,14 @@ const accepts =
     );
   };
 
-/** The keys that together cover what a viewer sees. No gym has two of them. */
+/** The keys that together cover what a viewer sees. No gym matches two of them. */
 const scopeKeys = (viewer: ListViewer): ListKey[] => {
   if (viewer.kind === 'all') return [{ isActive: true }, { isActive: false }];
   const everyone = { visibleTo: EVERYONE };
   return viewer.kind === 'guest' ? [everyone] : [everyone, { visibleTo: viewer.userId }];
 };
 
-/** The keys of each filter. Any filter leads to the gyms of the list, and a gym may have several keys of one filter. */
+/** The keys of each filter. The keys of any one filter cover the whole list. A gym may match several keys of one filter. */
 const filterKeys = ({ ownerId, cityId, majorIds }: GymQuery): ListKey[][] => [
   ...(ownerId === undefined ? [] : [[{ ownerId }]]),
   ...(cityId === undefined ? [] : [[{ cityId }]]),
@@ -121,7 +121,7 @@ interface Placed extends Point {
 
 const byDistance = (a: Placed, b: Placed): number => a.meters - b.meters || b.id - a.id;
 
-/** The number of gyms in a list, before it is read. */
+/** Counts the gyms of a list before it is read. */
 const createTotals = (connection: Connection, counters: Counters) => {
   const gyms = gymModel(connection);
 
@@ -224,7 +224,7 @@ const createNearest = (connection: Connection, counters: Counters, lists: Lists)
 };
 
 const createLicensesToReview = (gyms: ReturnType<typeof gymModel>): GymLists['listLicensesToReview'] => {
-  /** Two stages, as above. A list is ordered by the field of the first stage, or by id. */
+  /** Two stages, for the same reason as in `toStages`. A list is ordered by the field of the first stage, or by id. */
   const part = (conditions: (after: number) => Filter[], key: string, keyOf: (gym: Gym) => number) => {
     const stages = (after: number): PipelineStage.Match[] =>
       conditions(after).map((condition) => ({ $match: condition }));
@@ -324,7 +324,7 @@ export const createGymLists = (
     const { viewer, search } = query;
     const counted = await counters.totals();
     const { newest, versions } = counted;
-    // The total of the keys, not of the list: a city is not a short list just because few of its gyms have a major.
+    // The total counts the gyms of the keys, not of the list. A large city is slow to read, even if few of its gyms match.
     const keyed = (await shortest(filterKeys(query), counted)) ?? {
       keys: scopeKeys(viewer),
       total: await totalOf(viewer, counted),

@@ -1,7 +1,7 @@
 /**
  * `score(u)` is the sum over u's direct referrals of `1 + score / 2` (specification 2.2). Unrolled, it is the sum of the
- * sizes of the levels below u, halved at each level: n1 + n2/2 + n3/4 … Only the size of each level is needed, not
- * recursion. The sum is exact and rounded once, to the nearest double.
+ * sizes of the levels below u, halved at each level: n1 + n2/2 + n3/4 … So only the size of each level is needed, and
+ * no recursion. The sum is exact and rounded once, to the nearest double.
  */
 interface PartialScore {
   levels: number;
@@ -20,19 +20,19 @@ export const addLevel = ({ levels, scaled }: PartialScore, size: number): Partia
 export const scoreOf = ({ levels, scaled }: PartialScore): number =>
   levels === 0 ? 0 : Number(scaled) / 2 ** (levels - 1);
 
-/** An upper bound of the number of users: ids are distinct positive integers that a double holds exactly. */
+/** An upper bound on the number of users: ids are distinct positive integers that a double holds exactly. */
 const USER_LIMIT = 2n ** 53n;
 const MAX_LEVELS = 160;
 
 /**
  * Whether further levels could change the resulting double.
  *
- * When this is false, reading further levels gives the same number. A user of a further level adds at most half a unit of
+ * When this is false, reading further levels gives the same number. A user on a further level adds at most half a unit of
  * the last level. All of them together add some x in that unit: 0 ≤ x < USER_LIMIT / 2. Rounding is monotonic:
  * round(sum) ≤ round(sum + x) ≤ round(sum + USER_LIMIT / 2), and the outer two are equal.
  *
  * It becomes false at about level 107, where x is below half of the last digit of a sum of 1 or more. It becomes false later
- * if the sum is closer than x to the middle between two doubles. A sum that approaches such a middle forever is equally
+ * if the sum is closer than x to the midpoint of two doubles. A sum that approaches such a midpoint forever is equally
  * close to both doubles, so MAX_LEVELS ends it. MAX_LEVELS also ends a cycle, which the service never creates.
  */
 export const canStillChange = ({ levels, scaled }: PartialScore): boolean =>

@@ -58,14 +58,14 @@ const createRecords = (connection: Connection) => {
   };
 };
 
-/** The first of two `$match` stages, which an index serves. MongoDB treats both as one. */
+/** The first of two `$match` stages, which MongoDB merges. Splitting them lets an index serve this one. */
 const grantsOf = (userId: number, beforeNumber = Number.MAX_SAFE_INTEGER) => ({
   $match: { user_id: userId, grant_number: { $gt: 0, $lt: beforeNumber } },
 });
 
 type Twin = Pick<OauthRecord, '_id' | 'consumed_at'>;
 
-/** Marks both uses, so that the next use is one too many. */
+/** Marks both allowed uses as spent, so that any further use is refused. */
 const retired = (now: Date): Pick<OauthRecord, 'consumed_at' | 'repeated_at'> => ({
   consumed_at: now,
   repeated_at: now,
@@ -118,7 +118,7 @@ const createGrants = (connection: Connection, revocations: Revocations) => {
     return all.filter((one) => one._id !== _id);
   };
 
-  /** Any number of tokens may be issued under a grant. Many are deleted in steps before the transaction that revokes. */
+  /** A grant may have any number of tokens. If there are many, steps delete them before the transaction that revokes. */
   const revoke = async (session: ClientSession, grant: OauthRecord): Promise<void> => {
     if ((await deleteIssued(session, grant, STEP_MAX)) < STEP_MAX) return;
     throw new TooManyRows((own, limit) => deleteIssued(own, grant, limit));
@@ -166,9 +166,9 @@ const createGrants = (connection: Connection, revocations: Revocations) => {
     },
 
     /**
-     * Uses a refresh token and retires its twin. Among concurrent callers one gets true for the first use, and one for a
-     * second use if the first was after `since`. False when the grant was revoked. Touches the grant, which serializes the
-     * issue and the uses of twins.
+     * Uses a refresh token and retires its twin. At most two callers get true: one for the first use, and one for a second
+     * use if the first was after `since`. False when the grant was revoked. Touches the grant, so that issuing and using
+     * twins are serialized.
      */
     useRefreshToken: async (
       session: ClientSession,
@@ -212,7 +212,7 @@ const createGrants = (connection: Connection, revocations: Revocations) => {
       userId: number,
       grantNumber: number,
     ): Promise<boolean> => {
-      // Named even for a repetition, whose response may be the first to arrive.
+      // Added even for a repeated request, because its response may be the first to arrive.
       revocations.add(session, userId);
       const own = { user_id: userId, grant_number: grantNumber };
       const row = await records.findOne(own, { _id: 1 }).session(session).lean<Pick<OauthRecord, '_id'>>();
@@ -254,7 +254,7 @@ const createGrants = (connection: Connection, revocations: Revocations) => {
       );
     },
 
-    /** Assigns public ids to grants of releases without them. Returns how many. */
+    /** Assigns public ids to grants that earlier releases stored without one. Returns how many. */
     numberGrants: async (next: () => Promise<number>): Promise<number> => {
       const grants = await records
         .find({ _id: trusted({ $gte: 'Grant:', $lt: 'Grant;' }) }, { grant_number: 1 })

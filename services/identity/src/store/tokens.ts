@@ -18,13 +18,13 @@ export interface Token {
   kind: TokenKind;
   /** For a session or a personal token: the public id. */
   token_number: number | null;
-  /** For a session: the program that signed in. */
+  /** For a session: the client program that signed in. */
   name: string | null;
   /** For a session: the address of the sign-in. */
   address?: string | null;
-  /** For the session of a page: the token may call only the routes of this page. */
+  /** For a session that is limited to one page: the token may call only the routes of this page. */
   page?: SessionPage | null;
-  /** For a session or an OAuth access token, to the minute. */
+  /** Last use of a session or an OAuth access token, to the minute. */
   last_used_at?: Date | null;
   /** Null: all permissions of the user. A list, even an empty one, restricts the token. */
   permissions: string[] | null;
@@ -34,7 +34,7 @@ export interface Token {
   /** For an OAuth access token: the resource that it is for (RFC 8707); null for every resource. */
   audience?: string | null;
   created_at: Date;
-  /** For a session that ends when it is idle: its latest end, which no use extends. */
+  /** For a session with an idle timeout: its latest possible end. Using the session does not extend it. */
   ends_at?: Date | null;
   expires_at: Date;
 }
@@ -100,13 +100,13 @@ export const tokenModel = (connection: Connection): Model<Token> => connection.m
 /** Tokens with a public id. */
 export type NumberedKind = Extract<TokenKind, 'session' | 'personal'>;
 
-/** The first of two `$match` stages, which an index serves. MongoDB treats both as one. */
+/** The first of two `$match` stages, which MongoDB merges. Splitting them lets an index serve this one. */
 const ofKind = (userId: number, kind: NumberedKind) => ({ $match: { user_id: userId, kind } });
 
 interface Revoked {
-  /** Hash of the token that is not revoked. */
+  /** Hash of the token to keep. */
   keptHash: string | undefined;
-  /** Introspection refuses an erased account with any token: gateways need no notification for each token. */
+  /** Introspection refuses every token of an erased account, so gateways need no notification per token. */
   isErased: boolean;
 }
 
@@ -256,8 +256,8 @@ export const createTokens = (connection: Connection, revocations: Revocations) =
     },
 
     /**
-     * Ends a live session of the user at `idleEnd`, and at the latest at `end`. A later call replaces `idleEnd`, but can move
-     * `end` only to an earlier time. The session belongs to `page` from now on, unless it already belongs to a page.
+     * Ends a live session of the user at `idleEnd`, or at `end` if that is earlier. A later call replaces `idleEnd`, but can
+     * move `end` only to an earlier time. Assigns the session to `page` unless it already belongs to a page.
      */
     limitSession: async (
       session: ClientSession,

@@ -35,7 +35,7 @@ export interface FoundLogin {
   key: FoundKey;
 }
 
-/** Changes of an account. Login keys and search texts are updated with them. */
+/** Changes to an account. Login keys and search texts are updated with them. */
 type UserChanges = Partial<
   Omit<User, '_id' | 'version' | 'credential_epoch' | 'has_referrals' | 'created_at' | 'media'>
 >;
@@ -46,7 +46,7 @@ type FieldWithDefault = {
   [Field in keyof User]-?: null extends User[Field] ? Field : User[Field] extends boolean ? Field : never;
 }[keyof User];
 
-/** Nullable and boolean fields may be omitted. They are stored with the default of the schema. */
+/** Nullable and boolean fields may be omitted. They default to the schema's values. */
 export type NewUser = Omit<User, FieldWithDefault | 'version' | 'credential_epoch'> &
   Partial<Pick<User, FieldWithDefault>>;
 
@@ -142,7 +142,7 @@ const createReads = (connection: Connection, keys: LoginKeys) => {
       return rows.map(liveOrNull).filter((user) => user !== null);
     },
 
-    /** The tombstones among `ids`. */
+    /** The tombstones of those accounts in `ids` that were erased. */
     findErased: async (ids: readonly number[]): Promise<Pick<User, '_id' | 'created_at'>[]> => {
       const rows = await users
         .find({ _id: trusted({ $in: [...ids] }) })
@@ -199,7 +199,7 @@ const createWrites = (connection: Connection, keys: LoginKeys, texts: RowTexts, 
   const findOne = createFindOne(connection);
   const updateOne = createUpdateOne(connection);
 
-  /** Only the first referral writes, so that concurrent registrations do not contend for the referrer's document. */
+  /** Writes only for the first referral, so that concurrent registrations do not contend for the referrer's document. */
   const markReferrer = async (session: ClientSession, id: number): Promise<void> => {
     await users.updateOne({ _id: id, has_referrals: false }, { $set: { has_referrals: true } }, { session });
   };
@@ -224,7 +224,7 @@ const createWrites = (connection: Connection, keys: LoginKeys, texts: RowTexts, 
       if (changes.role_ids !== undefined) revocations.add(session, id);
       const next = { ...current, ...changes };
       await keys.move(session, id, current, next);
-      // The proof of one phone proves nothing about another.
+      // Proof of the old number proves nothing about the new one.
       const proof = next.phone === current.phone ? {} : { phone_proven: changes.phone_proven ?? false };
       const updated = await updateOne(session, { _id: id }, { ...changes, ...proof });
       if (!sameWords(contactTexts(current), contactTexts(next))) {
@@ -245,7 +245,7 @@ const createWrites = (connection: Connection, keys: LoginKeys, texts: RowTexts, 
       await users.updateOne({ _id: id, erased_at: null, ...older }, copy, session && { session });
     },
 
-    /** Marks the phone as proven, because its owner has entered a code that was sent to it. */
+    /** Marks the phone as proven: its owner has entered a code that was sent to it. */
     provePhone: async (session: ClientSession, id: number): Promise<void> => {
       await users.updateOne({ _id: id, erased_at: null }, { $set: { phone_proven: true } }, { session });
     },
@@ -308,7 +308,7 @@ const createDeletionWrites = (
       updateOne(session, { _id: id, deletion_scheduled_at: dates.from }, { deletion_scheduled_at: dates.to }),
 
     /**
-     * Replaces the account with an anonymous tombstone and releases username, email and phone. With `dueOn`, only if the
+     * Replaces the account with an anonymous tombstone and releases its username, email and phone. With `dueOn`, only if the
      * deletion is scheduled for that date. Returns the tombstone. If the account is not live or not due, returns null and
      * writes nothing.
      */

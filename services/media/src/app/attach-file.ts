@@ -42,9 +42,9 @@ export interface AttachFile {
     to: Pick<Attachment, 'attachableType' | 'attachableId' | 'purpose'>,
   ): Promise<Pick<Attachment, 'ownerId'>>;
   /**
-   * Takes over the received `file`. Throws 422 for an image that cannot be decoded, and when the target has the maximum number of
-   * public files. Throws 422 when the target or the uploader's account was deleted meanwhile. Throws `outcome_unknown` when the file
-   * is stored, but the target's service did not confirm that its lists show it.
+   * Takes ownership of the received `file`. Throws 422 for an image that cannot be decoded, and when the target has the maximum
+   * number of public files. Throws 422 when the target or the uploader's account has since been deleted. Throws `outcome_unknown`
+   * when the file is stored, but the target's service did not confirm that its lists show it.
    */
   attach(caller: UserCaller, attachment: Attachment, file: StoredFile): Promise<MediaRow>;
 }
@@ -69,7 +69,7 @@ export const createAttachFile = (dependencies: Dependencies): AttachFile => {
       }
       const target = await targets.find(kind, attachableId);
       if (target === undefined) throw unknownTarget();
-      // Only the owner may upload a private document. No permission allows it to others.
+      // Only the owner may upload a private document. No permission lets anyone else do so.
       const may = purpose === undefined ? mayEdit : mayEditOwn;
       if (may(caller, target)) return { ownerId: target.ownerId };
       throw maySee(caller, target) || mayEdit(caller, target) ? forbidden() : unknownTarget();
@@ -78,7 +78,7 @@ export const createAttachFile = (dependencies: Dependencies): AttachFile => {
     attach: async (caller, attachment, received) => {
       const kind = attachableKind(attachment.attachableType) as AttachableKind;
       const target = { attachable_type: TYPE_BY_KIND[kind], attachable_id: attachment.attachableId };
-      // The transaction checks this again and decides. This check avoids encoding an image that would then be refused.
+      // The check in the transaction decides. This one avoids encoding an image that would then be refused.
       if (
         attachment.purpose === undefined &&
         (await store.media.isFull(undefined, target, MAX_PUBLIC_FILES[kind]))
@@ -138,7 +138,7 @@ interface Insertion {
 
 interface Inserted {
   replaced: MediaRow[];
-  /** Undefined if the target has no copy. */
+  /** Undefined if the row is not copied to the target's service. */
   copy: TargetCopy | undefined;
 }
 

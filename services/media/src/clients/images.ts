@@ -28,16 +28,16 @@ type NoImage = 'no_image';
 
 export interface Images {
   /**
-   * Returns the image in the same format without metadata, turned according to its orientation. It is at most `maxWidth` wide.
+   * Returns the image in the same format, without metadata and turned upright. It is at most `maxWidth` wide.
    * Throws `unavailable` when the process has too many images to encode.
    */
   render(source: ImageSource, maxWidth?: number): Promise<Buffer | ImageRefusal | NoImage>;
 }
 
-/** Number of images at once: one for each of two processors. Others wait, and their owners take turns. */
+/** Number of images encoded at once: one for each of two processors. The others wait, and their owners take turns. */
 const JOBS = 2;
 /**
- * Longest wait; after it, an image is refused. A user may upload twenty photos at once, which are encoded one after another.
+ * Longest wait, after which an image is refused. A user may upload twenty photos at once, and they are encoded one by one.
  */
 const WAIT_MS = 25 * SECOND_MS;
 const TIMEOUT_S = 15;
@@ -61,7 +61,7 @@ const QUALITY = { original: 90, smaller: 80 };
 export const createImages = ({ waitMs = WAIT_MS } = {}): Images => {
   sharp.cache(false);
   sharp.concurrency(1);
-  // Only decoders of accepted types are enabled, so a flaw of any other decoder cannot be reached.
+  // Only decoders of accepted types are enabled, so flaws in other decoders cannot be reached.
   sharp.block({ operation: ['VipsForeignLoad'] });
   sharp.unblock({ operation: DECODERS });
   const jobs = createFairQueue({ maxRunning: JOBS, maxPerOwner: 1, maxWaitMs: waitMs });
@@ -84,7 +84,7 @@ const optionsFor = (mimeType: string): SharpOptions => ({
   failOn: 'none',
 });
 
-/** Reads only the header, so an image with too many pixels costs nothing. */
+/** Reads only the header, so an image with too many pixels is cheap to refuse. */
 const readMetadata = async (
   content: Buffer,
   mimeType: string,
@@ -127,7 +127,7 @@ const encode = async (
     const animation = isTurnedAnimation ? { delay, loop } : {};
     return await toFormat(image, mimeType, quality, animation).timeout({ seconds: TIMEOUT_S }).toBuffer();
   } catch (error) {
-    // Neither of these is a fault of the image, because its size is limited.
+    // The image is to blame for neither, because its size is limited.
     if (/^timeout|memory/i.test((error as Error).message)) throw unavailable('images', error);
     return 'unreadable';
   }
@@ -143,7 +143,7 @@ const toFormat = (
     ...(animation.delay === undefined ? {} : { delay: animation.delay }),
     ...(animation.loop === undefined ? {} : { loop: animation.loop }),
   };
-  // With less effort than by default, files are slightly larger and encoding takes a fraction of the time.
+  // With less effort than the default, files are slightly larger, but encoding takes a fraction of the time.
   if (mimeType === 'image/webp') return image.webp({ quality, effort: 2, ...timing });
   if (mimeType === 'image/gif') return image.gif({ effort: 3, ...timing });
   return mimeType === 'image/png' ? image.png() : image.jpeg({ quality });

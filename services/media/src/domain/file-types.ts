@@ -1,4 +1,4 @@
-/** Accepted file types, checked by content. None of them is executed by a browser. */
+/** Accepted file types, checked by content. Browsers execute none of them. */
 import { isVisible } from '@fitness/shared/kernel/refinements.ts';
 
 export const MAX_FILE_BYTES = 25 * 1024 * 1024;
@@ -20,8 +20,8 @@ const SIGNATURES: Readonly<Record<string, (head: string) => boolean>> = {
 export const ACCEPTED_TYPES: readonly string[] = Object.keys(SIGNATURES);
 
 /**
- * An animated PNG is a valid PNG. The others are MP4 with the brands of phones and their apps (ISO/IEC 14496-12): Apple, and 3GPP
- * for GSM and CDMA.
+ * An animated PNG is a valid PNG. The others are MP4 with the brands that phones and their apps write (ISO/IEC 14496-12): those
+ * of Apple, and of 3GPP for GSM and CDMA.
  */
 const TYPE_ALIASES = new Map([
   ['image/apng', 'image/png'],
@@ -42,9 +42,9 @@ export const isImage = (mimeType: string): boolean => mimeType.startsWith('image
 /** Limit for all frames of an image together, against decompression bombs. Phones take photos of 50 megapixels. */
 export const MAX_IMAGE_PIXELS = 50 * 1024 * 1024;
 
-/** Decoders work row by row: a narrow image takes a hundred times as long as another one with as many pixels. */
+/** Decoders work row by row: a tall, narrow image takes a hundred times as long as a wider one with as many pixels. */
 export const MAX_IMAGE_SIDE = 16_384;
-/** Limit for the rows of all frames together, for the same reason. From a width of 53, the limit of pixels is stricter. */
+/** Limit for the rows of all frames together, for the same reason. At widths of 53 and above, the pixel limit is stricter. */
 export const MAX_IMAGE_ROWS = 1_000_000;
 /** Limit for the frames of an animation. */
 export const MAX_IMAGE_FRAMES = 1_000;
@@ -52,7 +52,7 @@ export const MAX_IMAGE_FRAMES = 1_000;
 /** Widths of smaller images. */
 export const VARIANT_WIDTHS = ['320', '640', '1280'] as const;
 
-/** Number of first bytes that the type detection needs. */
+/** Number of leading bytes that the type detection needs. */
 export const SNIFF_BYTES = 4_100;
 
 export const MAX_NAME_CHARACTERS = 120;

@@ -90,21 +90,21 @@ privacy(
 const isPersonal = personalFieldsOf(schema);
 
 export interface Media {
-  /** Takes the path of a stored field. */
+  /** Whether the stored field at this path is personal data. */
   isPersonal: IsPersonal;
   find(id: number): Promise<MediaRow | undefined>;
-  /** Rows without a purpose, ordered by id. Contains the oldest rows of each target, up to its limit. */
+  /** Rows without a purpose, ordered by id: the oldest ones of each target, up to its limit. */
   findPublic(targets: readonly LimitedTarget[], session?: ClientSession): Promise<MediaRow[]>;
   /** Whether a target has `limit` rows without a purpose. Exact in a transaction that has passed its guard. */
   isFull(session: ClientSession | undefined, target: Target, limit: number): Promise<boolean>;
-  /** The keys that belong to a row: to its file or to a smaller image. */
+  /** Those of the keys that a row uses, for its file or for a smaller image. */
   knownStorageKeys(keys: readonly string[]): Promise<Set<string>>;
   insert(session: ClientSession, row: MediaRow): Promise<void>;
   /** Adds a smaller image unless the row has one of this width. Returns the row's image, or undefined if the row is gone. */
   addVariant(id: number, variant: Variant): Promise<Variant | undefined>;
-  /** Each deletion returns the deleted rows. */
+  /** Returns the deleted rows, like every deletion here. */
   delete(session: ClientSession, id: number): Promise<MediaRow[]>;
-  /** Deletes the document of a purpose, unless its id is larger than `upTo`, which makes it a newer document. */
+  /** Deletes the document of a purpose unless it is newer, that is, its id is larger than `upTo`. */
   deleteByPurpose(
     session: ClientSession,
     target: Target,
@@ -151,7 +151,7 @@ export const createMedia = (connection: Connection): Media => {
         .session(session ?? null)
         .lean<MediaDocument[]>();
       if (together.length <= most) return oldestOfEach(together, limits);
-      // A target has more rows than its limit, so each target is read alone and none hides another.
+      // Some target exceeds its limit. Each target is read on its own, so that no target's rows crowd out another's.
       const alone = [...limits].map(([key, limit]) =>
         model
           .find({ public_target: key }, WITHOUT_VARIANTS, { sort: { _id: 1 }, limit })

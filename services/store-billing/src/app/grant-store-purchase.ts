@@ -31,7 +31,7 @@ export interface ConfirmedPurchase {
   isNewSlot: boolean;
   /** Its row in the refund queue, which the grant removes from the queue. */
   refund: Refund | undefined;
-  /** The operator who grants it; null for a grant by the user or the background. */
+  /** The operator who grants it; null when the user or a background job does. */
   operator: { id: number; note: string } | null;
   transactionTimeoutMs: number;
 }
@@ -76,7 +76,7 @@ const POLL_MS = 50;
  * that no process runs, or that takes longer than {@link SLOT_WAIT_MS}, is overridden. Its charge is refunded to the
  * wallet, whereas the store refunds nothing by itself (ADR 0008).
  *
- * Errors of the database and the journal are thrown, and nothing is stored then.
+ * Throws errors of the database and the journal; nothing is stored in that case.
  */
 export const grantStorePurchase = async (
   dependencies: GrantDependencies,
@@ -199,7 +199,7 @@ const storeGrant = async (
   return { purchase, grant: placed.grant };
 };
 
-/** A grant and a refund by an operator both write the row, so one of them comes first. */
+/** Both a grant and an operator's refund write the row, so only one of them succeeds. */
 const leaveRefundQueue = async (
   dependencies: Pick<Dependencies, 'store' | 'outbox' | 'audit'>,
   session: ClientSession,

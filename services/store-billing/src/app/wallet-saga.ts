@@ -1,6 +1,6 @@
 /**
- * The steps of a purchase from the wallet after its slot is reserved: charge, grant, or release and refund. A process
- * that holds the saga's lease runs them; after a crash another process takes the lease over and continues.
+ * The steps of a wallet purchase once its slot is reserved: charge, grant, or release and refund. The process that
+ * holds the saga's lease runs them. After a crash, another process takes over the lease and continues.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isAppError, unavailable } from '@fitness/shared/kernel/error.ts';
@@ -118,7 +118,7 @@ const runSteps = async (
 
 type GrantOrRefusal = { grant: Grant } | { refusal: Pick<SlotRefusal, 'by'> };
 
-/** Runs after the charge. Starts the refund if the slot refuses. */
+/** Runs after the charge. Starts the refund if the slot refuses the grant. */
 const placeGrantOrStartRefund = (
   dependencies: Dependencies,
   id: string,
@@ -165,7 +165,7 @@ const refundCharge = async (
 };
 
 /**
- * Waits while another request's saga is being charged, until `deadline` (a `performance.now()` time). Takes the saga over if
+ * Waits while another request's saga charges the wallet, until `deadline` (a `performance.now()` time). Takes the saga over if
  * its lease has expired. Returns the purchase as last read.
  */
 export const waitForSaga = async (

@@ -15,7 +15,7 @@ export const hasEnded = ({ state }: Pick<WalletPurchase, 'state'>): boolean =>
   state === 'granted' || state === 'undone' || state === 'refunded';
 
 export interface WalletPurchase {
-  /** UUID, and the root of the idempotency keys at the wallet. */
+  /** UUID. The idempotency keys for the wallet are derived from it. */
   id: string;
   order: Order;
   /** Whole Tooman, the price at the time of purchase. */
@@ -32,14 +32,14 @@ export interface WalletPurchase {
   unattended: boolean;
   tries: number;
   createdAt: Date;
-  /** {@link createdAt} on the clock of the leases, which nothing advances. */
+  /** The same time as {@link createdAt}, on the real-time clock that the leases use. */
   startedAt: Date;
 }
 
 /** Renewed by the process that runs the saga. Short, so a repeated request can continue the work of a dead process. */
 export const SAGA_LEASE_MS = 6 * SECOND_MS;
 export const SAGA_RENEWAL_MS = 2 * SECOND_MS;
-/** Longer than any request may take. A process that hangs then loses the saga. */
+/** Longer than any request may take. A process that hangs for longer loses the saga. */
 export const LONGEST_SAGA_MS = MINUTE_MS;
 /** Longer than the wallet may take to book after its caller has died. */
 const CHARGE_SETTLED_MS = 30 * SECOND_MS;
@@ -50,11 +50,11 @@ export const mayBeChargedLater = (
   now: Date,
 ): boolean => tries > 0 && now.getTime() < startedAt.getTime() + CHARGE_SETTLED_MS;
 
-/** The lease of a saga that was taken over after `tries` failed tries: doubled each time, at most an hour. */
+/** The lease of a saga that is taken over after `tries` failed attempts: doubled each time, at most an hour. */
 export const sagaWaitMs = (tries: number): number =>
   Math.min(HOUR_MS, SAGA_LEASE_MS * 2 ** Math.min(tries, 20));
 
-/** Whether a process is charging the wallet now. Otherwise, the state does not change soon and waiting is useless. */
+/** Whether a process is charging the wallet now. Otherwise, the state will not change soon, so waiting is useless. */
 export const isBeingCharged = (purchase: Pick<WalletPurchase, 'state' | 'unattended'>): boolean =>
   purchase.state === 'reserved' && !purchase.unattended;
 

@@ -16,14 +16,14 @@ import { fromTargetFields, toTargetFields } from './target-fields.ts';
 export interface Refunds {
   /** Whether the stored field at this path is personal data. */
   isPersonal: IsPersonal;
-  /** Does nothing if the purchase is in the queue, even for another product or target. */
+  /** Does nothing if the purchase is already queued, even for another product or target. */
   enqueue(attempt: Attempt, reason: RefundReason, now: Date): Promise<void>;
   /** Removes a purchase from the queue. Does nothing if it is not queued. */
   resolve(purchase: Purchase, outcome: RefundOutcome, now: Date): Promise<void>;
   find(id: number): Promise<Refund | undefined>;
   /** The queued or refunded row of this purchase. */
   ofPurchase(purchase: Purchase): Promise<Refund | undefined>;
-  /** Marks that an operator refunded it. False if it has left the queue. */
+  /** Records that an operator refunded it. False if it has left the queue. */
   markRefunded(session: ClientSession, refund: Refund, resolution: RefundResolution): Promise<boolean>;
   /** Called in the transaction of the grant. False if it has left the queue. */
   markGranted(session: ClientSession, id: number, resolution: RefundResolution): Promise<boolean>;

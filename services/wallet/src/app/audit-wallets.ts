@@ -31,7 +31,7 @@ export interface AuditReport {
   head: string | undefined;
   /** Entries that were not sealed when the audit began. */
   unsealed: number;
-  /** The sum of each platform account and of all wallets together; their total is 0. */
+  /** One sum per platform account, and one for all wallets. Together they add up to 0. */
   accounts: Record<PlatformAccount | 'wallets', bigint>;
   /** The newest deposits in state `mismatch`. No balance includes them. */
   disputedDeposits: { ids: readonly number[]; areAll: boolean };
@@ -112,7 +112,10 @@ export const createAuditWallets =
     return report;
   };
 
-/** Number of progress steps. Each entry is read with its seal and alone; each payment is read alone and with its wallet. */
+/**
+ * Number of progress steps. Each entry is read twice: with its seal and on its own. So is each payment: on its own and
+ * with its wallet.
+ */
 const partsOf = async ({ store }: Pick<Dependencies, 'store'>): Promise<number> =>
   2 * ((await store.entries.estimate()) + (await store.payments.estimate()));
 

@@ -29,7 +29,7 @@ export const GATEWAY_STATES = [
 
 export type GatewayState = (typeof GATEWAY_STATES)[number];
 
-/** The gateway is not asked again about these: an operator decides (`mismatch`) or has returned the money (`returned`). */
+/** The gateway is not queried again for these: an operator decides (`mismatch`) or has returned the money (`returned`). */
 export const OPERATOR_STATES = ['mismatch', 'returned'] as const satisfies readonly GatewayState[];
 
 /** States of a deposit that is unpaid according to the gateway's last response. */
@@ -57,12 +57,12 @@ interface GatewayRecord {
   state: GatewayState;
   /** When the sweep verifies the deposit next; null: never. */
   checkAt: Date | null;
-  /** What the gateway took. Null unless the deposit is or was disputed. */
+  /** What the gateway collected. Null unless the deposit is or was disputed. */
   reported: GatewayReceipt | null;
   resolution: DisputeResolution | null;
 }
 
-/** What the gateway took, according to its verification. */
+/** What the gateway collected, according to its verification response. */
 export interface GatewayReceipt {
   amountRial: number | null;
   orderId: string | null;

@@ -35,14 +35,14 @@ export interface PaymentDocument {
   meta: PaymentMeta | null;
   is_done: boolean;
   rejected_at: Date | null;
-  /** `rejected_at !== null`, stored for an index that counts by it. */
+  /** `rejected_at !== null`, stored because indexes count by it. */
   is_rejected: boolean;
   created_at: Date;
   version: number;
   gateway: GatewayDocument | null;
 }
 
-/** What the gateway took for a deposit that is or was disputed. */
+/** What the gateway collected for a deposit that is or was disputed. */
 export interface ReportedDocument {
   amount_rial: number | null;
   order_id: string | null;
@@ -156,7 +156,7 @@ const paymentSchema = new Schema<PaymentDocument>(
   { collection: 'payments', versionKey: false, minimize: false },
 )
   .index({ user_id: 1, _id: 1 })
-  // Histories of one user and of all users: read in the order of ids, counted in the index.
+  // For the payment histories of one user and of all users: read in id order, and counted from the index alone.
   .index({ user_id: 1, type: 1, is_done: 1, is_rejected: 1, _id: 1 })
   .index({ type: 1, is_done: 1, is_rejected: 1, _id: 1 })
   .index({ type: 1, is_done: 1, is_rejected: 1, created_at: 1, _id: 1 })

@@ -14,7 +14,7 @@ export interface WalletMove {
 }
 
 interface MoveOptions {
-  /** Whether the transaction stores personal data of the user. If so, their account must not be erased. */
+  /** Whether the transaction stores personal data of the user. If so, their account must not have been erased. */
   storesPersonalData: boolean;
 }
 
@@ -25,7 +25,7 @@ interface WalletState {
   erased: boolean;
 }
 
-/** Thrown inside a transaction that needs a wallet; `Store.transaction` creates it and starts again. */
+/** Thrown inside a transaction that needs a wallet; `Store.transaction` creates the wallet and retries. */
 export class MissingWallet extends Error {
   override name = 'MissingWallet';
   readonly userId: number;
@@ -38,12 +38,12 @@ export class MissingWallet extends Error {
 
 export interface Wallets {
   /**
-   * The update of a move. It always changes the document, so two bookings on one wallet conflict. It matches no wallet whose
+   * The update for a move. It always changes the document, so two bookings on one wallet conflict. It matches no wallet whose
    * balance would fall below zero or exceed 2^53 - 1. With `storesPersonalData`, it matches no wallet of an erased account.
    */
   updateOf(move: WalletMove, options: MoveOptions): Update;
   /**
-   * Why the update of a move matched no wallet: {@link MissingWallet}, {@link AccountErased},
+   * Why the update for a move matched no wallet: {@link MissingWallet}, {@link AccountErased},
    * `payments.insufficient_balance` or `payments.balance_limit`.
    */
   refusalOf(session: ClientSession, move: WalletMove, options: MoveOptions): Promise<Error>;
@@ -64,9 +64,9 @@ export interface Wallets {
   erasedWithBalance(): Promise<{ userId: number; balance: number }[]>;
   /** Marks the wallet of an erased account. */
   markErased(session: ClientSession, userId: number, at: Date): Promise<void>;
-  /** Ordered by user id, after `userId`; for the audit. */
+  /** The wallets of users above `userId`, ordered by user id; for the audit. */
   after(userId: number, limit: number, session: ClientSession): Promise<WalletState[]>;
-  /** The users among these who have a wallet. */
+  /** Those of the users who have a wallet. */
   owners(userIds: readonly number[], session: ClientSession): Promise<Set<number>>;
 }
 
