@@ -143,7 +143,7 @@ async function runJest(projects, args, environment, directory) {
     command: nodeBinary,
     args: [
       ...jestFlags,
-      // Test files of one worker leave much garbage. Fewer collections take a tenth less CPU time.
+      // The test files of a worker leave a lot of garbage. Fewer collections take a tenth less CPU time.
       ...['--min-semi-space-size=64', '--max-semi-space-size=128'],
       join(root, 'node_modules/jest/bin/jest.js'),
       // These first two options take all values up to the next option.

@@ -6,7 +6,7 @@ import { finishesWithin } from '@fitness/shared/kernel/timing.ts';
 
 const UNIT_MS: Readonly<Record<string, number>> = { s: SECOND_MS, m: MINUTE_MS, h: HOUR_MS, d: DAY_MS };
 const DURATION = /^([1-9]\d{0,8})([smhd])$/;
-/** Ten years: dates stay within four digits, and durations within what the databases store. */
+/** Ten years. Years keep four digits, and durations stay within what the databases can store. */
 const MAX_ADVANCED_MS = 3_650 * DAY_MS;
 /** The processes of the product follow within a second. */
 const FOLLOW_MS = SECOND_MS;

@@ -34,7 +34,7 @@ export type PurchaseState = (typeof PURCHASE_STATES)[number];
 
 export interface Sms {
   messageId: number;
-  /** E.164, whatever the sender's spelling was. */
+  /** E.164, however the sender wrote it. */
   receptor: string;
   message: string;
   code: string | null;
@@ -48,7 +48,7 @@ export interface Push {
   title: string;
   body: string;
   data: Record<string, string>;
-  /** A device replaces a message by a later one with the same tag. */
+  /** A device replaces a message with a later one that has the same tag. */
   tag: string | null;
   sentAt: Date;
 }
@@ -65,7 +65,7 @@ export interface Email {
   sentAt: Date;
 }
 
-/** Zibal's own numbers: waiting, paid and unverified, paid and verified, cancelled by the payer. */
+/** Zibal's status codes: waiting, paid and unverified, paid and verified, cancelled by the payer. */
 export type PaymentStatus = -1 | 1 | 2 | 3;
 
 export interface Payment {
@@ -97,7 +97,7 @@ export interface Purchase {
   acknowledged: boolean;
 }
 
-/** Google Play's types of purchases that nobody has paid for. */
+/** Google Play's types of unpaid purchases. */
 export const PURCHASE_TYPES = ['test', 'promo', 'rewarded'] as const;
 
 /** Products in the stores. */
@@ -115,7 +115,7 @@ const SMS_TEMPLATES: readonly (readonly [name: string, text: string])[] = [
 
 const KEPT = 10_000;
 
-/** A map that drops its oldest entry when it is full, which bounds the memory. */
+/** A map that drops its oldest entry when it is full, to limit its memory. */
 class BoundedMap<K, V> extends Map<K, V> {
   readonly #limit: number;
 
@@ -182,7 +182,7 @@ export class SandboxState {
     for (const [name, text] of SMS_TEMPLATES) this.smsTemplates.set(name, text);
   }
 
-  /** Changes at a reset: a slow request from before the reset records nothing. */
+  /** Changes at each reset, so a slow request from before the reset records nothing. */
   get generation(): number {
     return this.#generation;
   }
@@ -218,13 +218,13 @@ export class SandboxState {
     return sms;
   }
 
-  /** Newest first; of one number (E.164) or of all. */
+  /** Messages to one number (E.164) or to all, newest first. */
   listSms(receptor: string | null): Sms[] {
     const all = [...this.sms.values()].reverse();
     return receptor === null ? all : all.filter((sms) => sms.receptor === receptor);
   }
 
-  /** `Retry-After` of the modes that ask for a wait, in seconds. */
+  /** `Retry-After` in seconds, for the modes that send one. */
   pushRetryAfterS = 1;
 
   pushModeFor(token: string): PushMode {

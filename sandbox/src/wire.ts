@@ -28,7 +28,7 @@ export interface Provider {
   mount(app: FastifyInstance, harness: Harness): Promise<void>;
 }
 
-/** Where a provider answers at the root: an origin without a trailing slash. */
+/** The address that serves a provider at its root: an origin without a trailing slash. */
 export interface ProviderAddress {
   title: string;
   url: string;
@@ -41,8 +41,8 @@ export function dropConnection(request: FastifyRequest, reply: FastifyReply): vo
 }
 
 /**
- * Waits for the slow delay. False if the client has disconnected or the sandbox was reset meanwhile. Nothing may be
- * recorded then.
+ * Waits for the slow delay. Returns false if the client disconnected or the sandbox was reset meanwhile. Nothing
+ * may be recorded then.
  */
 export async function waitSlowly(
   harness: Harness,

@@ -46,7 +46,7 @@ describe.each([
     }
   });
 
-  test('the page says when there is nothing yet', async () => {
+  test('an empty list says that it has nothing yet', async () => {
     expect((await home(`?lang=${locale}`)).text.split(none)).toHaveLength(6);
   });
 
@@ -109,7 +109,7 @@ describe('content security', () => {
     expect(text).not.toContain('<script');
   });
 
-  test('the payment page says first that it is emulated, and has one main button and the other language', async () => {
+  test('the payment page begins with the emulator notice, and has one main button and a language link', async () => {
     const trackId = await openPayment({});
     const { text } = await sandbox.call('GET', `/zibal/start/${trackId}`);
     const [, body = ''] = text.split('</header>');
@@ -150,7 +150,7 @@ describe('content security', () => {
 });
 
 describe('the forms without a script', () => {
-  test('one button for every product and state makes a purchase, whose token the page shows', async () => {
+  test('each product and state has a button that makes a purchase, whose token the page shows', async () => {
     const { text } = await home('?lang=fa');
     const forms = [
       ...text.matchAll(/<form method="post" action="([^"]*\/purchases\?[^"]*)">([\s\S]*?)<\/form>/g),
@@ -169,7 +169,7 @@ describe('the forms without a script', () => {
     );
     const tokens = [...(await home()).text.matchAll(/data-copy="([^"]+)"/g)].map(([, token = '']) => token);
     expect(new Set(tokens).size).toBe(made.length);
-    // The newest stands first: the last state of the last product answers slowly, but as purchased.
+    // The newest is first. Its state is the last one of the list, which returns a valid purchase after a delay.
     const [slow = ''] = tokens;
     const product = `/myket/api/partners/applications/p/purchases/products/${PRODUCTS.at(-1)}/verify`;
     const headers = { 'x-access-token': 's' };
@@ -186,7 +186,7 @@ describe('the forms without a script', () => {
     expect(text).toContain('<span class="badge">refunded</span>');
   });
 
-  test('the SMS provider and the payment gateway are made to fail and to work again', async () => {
+  test('the SMS provider and the payment gateway can be made to fail and to work again', async () => {
     await submit('/_sandbox/page/sms-mode', { mode: 'refuse', receptor: '' });
     expect((await sendSms('x')).status).toBe(411);
     await submit('/_sandbox/page/sms-mode', { mode: 'ok', receptor: '0912 123 4567' });
@@ -202,7 +202,7 @@ describe('the forms without a script', () => {
     expect((await home()).text.split('None yet.')).toHaveLength(6);
   });
 
-  test('the page names the mistake in a form, and nothing changes', async () => {
+  test('the page names the mistake in a rejected form, and nothing changes', async () => {
     const wrong = await submit('/_sandbox/page/sms-mode?lang=fa', { mode: 'refuse', receptor: 'nobody' });
     expect(wrong.status).toBe(422);
     expect(wrong.text).toContain(
@@ -219,7 +219,7 @@ describe('the forms without a script', () => {
     expect((await sendSms('x')).status).toBe(200);
   });
 
-  test('a form of another site is refused', async () => {
+  test('a form from another site is refused', async () => {
     const headers = { 'sec-fetch-site': 'cross-site' };
     expect((await submit('/_sandbox/page/zibal-mode', { mode: 'unreachable' }, headers)).status).toBe(403);
     expect(await openPayment()).toEqual(expect.any(Number));

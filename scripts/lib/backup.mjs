@@ -11,8 +11,8 @@ import { serversOf } from './servers/candidate.mjs';
 import { unfinishedRestore } from './standstill.mjs';
 
 /**
- * Files that a backup of one machine leaves out. Redis holds only data that can be rebuilt, and its old revocations would be wrong.
- * The journals must be newer than every backup, so they stay in place.
+ * Files that a backup of one machine omits. Redis holds only data that can be rebuilt, and its old revocations
+ * would be wrong. The journals must be newer than every backup, so they stay in place.
  */
 const leftOut =
   /^(?:redis|journal|logs|environment|compile-cache|cache|processes\.json.*|standstill\..*|restore-unfinished|replaced-.*)$/;
@@ -22,7 +22,7 @@ const MANIFEST = 'backup.json';
 /**
  * @typedef {object} Manifest
  * @property {string} version of the product
- * @property {string} made_at the moment that all data is from
+ * @property {string} made_at the point in time that all data represents
  * @property {Record<string, string>} heads of the chains, `<number>:<hash>`, by name: `ledger`, and each service for its audit log
  * @property {Record<string, { bytes: number, sha256: string }>} files
  */
@@ -210,7 +210,7 @@ export async function verifyBackup(directory) {
 }
 
 /**
- * Replaces the data with that of the backup. The old data is kept until the restore is complete.
+ * Replaces the data with the backup's. The old data is kept until the restore is complete.
  * @param {string} directory
  */
 export async function placeData(directory) {
@@ -225,7 +225,10 @@ export async function placeData(directory) {
     await copy(join(directory, 'data', name), join(dataDirectory, name));
 }
 
-/** Removes the replaced data, including that of earlier restores that were killed: it holds personal data that had to go. */
+/**
+ * Removes the replaced data, including that of earlier restores that were killed. It contains personal data that
+ * must not be kept.
+ */
 export async function removeReplaced() {
   for (const name of await readdir(dataDirectory))
     if (name.startsWith('replaced-')) await rm(join(dataDirectory, name), { recursive: true });

@@ -83,7 +83,7 @@ export function sharedEnvironment({ directory, ports, publicUrl, sandbox, server
     ...addresses,
     ...(sandbox ? providersInSandbox(origin('sandbox'), ports.get('sandbox')?.smtp) : {}),
     ...caller,
-    // Chosen earlier, already with the caller's environment taking priority.
+    // These were chosen earlier, when the caller's environment already took priority.
     ...servers,
   };
 }

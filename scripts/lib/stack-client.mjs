@@ -19,7 +19,7 @@ import { readFileSync } from 'node:fs';
  */
 
 /**
- * A client of the running product for tests and benchmarks. It describes, stops, kills and starts single parts, including `mongodb`,
+ * A client of the running product for tests and benchmarks. It describes, stops, kills and starts individual parts, including `mongodb`,
  * `redis` and `rabbitmq` if they were started with the product. Each call acts on all replicas of a part.
  * @param {string | undefined} [file] the description written by `startStack`
  */

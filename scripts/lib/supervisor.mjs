@@ -35,7 +35,7 @@ import { pause, within } from './time.mjs';
  * @property {Tier} tier
  * @property {number} pid
  * @property {string | undefined} logFile
- * @property {boolean} endExpected no report on its end: it is being stopped, or its starter handles the end
+ * @property {boolean} endExpected whether its end is not reported, because it is being stopped or its starter handles the end
  * @property {string | undefined} ended how it ended; undefined while it runs
  * @property {Promise<void>} exited
  * @property {(graceMs: number) => Promise<void>} stop
@@ -128,7 +128,7 @@ export function createSupervisor({ recordFile, url, onUnexpectedExit, logLimit =
   }
 
   /**
-   * Stops the matching children in order. Each gets enough time, because a killed server may leave its files in disorder.
+   * Stops the matching children in order. Each gets enough time, because a killed server may leave its files in an inconsistent state.
    * @param {(child: Child) => boolean} isPaused
    * @returns {Promise<() => Promise<void>>} starts them again
    */

@@ -40,7 +40,7 @@ test('every release has a document and an entry in CHANGELOG.md', () => {
   expect(JSON.parse(read('package.json')).version).toBe(API_VERSION);
 });
 
-test('clients of every kept release of this major version work with this document', () => {
+test('clients of every documented release of this major version work with the current document', () => {
   const releases = releasesOfThisMajor();
   expect(releases.map(({ info }) => info.version)).toContain(API_VERSION);
   for (const release of releases) {
@@ -148,7 +148,7 @@ describe('breaking changes', () => {
     const { paths, components } = changed as any;
     paths['/api/v1/things'] = structuredClone(paths['/api/v1/posts']);
     components.schemas.User.properties.nickname = { type: 'string' };
-    // A field that every response has, like those of all our resources.
+    // This field is required in every response, like all fields of our resources.
     components.schemas.Gym.properties.nickname = { type: 'string' };
     components.schemas.Gym.required.push('nickname');
     components.schemas.Gym.properties.description.type = 'string';

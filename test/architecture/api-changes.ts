@@ -1,4 +1,4 @@
-/** Finds what a later API document takes away from its clients. */
+/** Finds changes in a later API document that break its clients. */
 import { apiDiff } from 'api-smart-diff';
 import type { ApiDocument } from '../../gateway/src/api/openapi-merge.ts';
 
@@ -24,8 +24,9 @@ const isComponent = ({ path }: Difference): boolean => path[0] === 'components';
 const TEXTS = new Set(['description', 'summary', 'example', 'examples']);
 
 /**
- * A copy without texts and examples, which the library may modify. For the library, `anyOf` alternatives with different texts are
- * different alternatives, which it would then compare wrongly. A field may share such a name: its value is an object.
+ * A copy without texts and examples, which the library may modify. The library treats `anyOf` alternatives with
+ * different texts as different, and would compare the wrong ones. A field may have one of these names, but then
+ * its value is an object.
  */
 const withoutTexts = (document: ApiDocument): ApiDocument =>
   JSON.parse(

@@ -16,7 +16,7 @@ export interface ErrorCode {
   operations: string[];
 }
 
-/** An error as thrown. The routes determine what is sent. */
+/** An error as it is thrown. Its route determines what is sent. */
 type ThrownError = Pick<ErrorCode, 'code' | 'status' | 'key'>;
 
 const KIND_OF_CALL: Readonly<Record<string, ErrorKind>> = {
@@ -70,7 +70,7 @@ const keyOf = (node: Node | undefined, tree: Tree, constants: Strings): string |
 };
 
 const fromCall = (node: Node, tree: Tree, constants: Strings): ThrownError[] => {
-  // For errors refused by Fastify, the code is the kind, and the key is the second argument.
+  // For requests refused by Fastify, the code is the kind, and the key is the second argument.
   if (calleeOf(node) === 'clientError') {
     const [code, key] = argumentsOf(node).map((argument) => textOf(argument, constants));
     if (code === undefined || key === undefined) return [];
@@ -120,7 +120,7 @@ export const findErrorBodies = (routes: readonly Route[]): Record<string, number
   return Object.fromEntries(bodies.filter(([, statuses]) => statuses.length > 0).sort());
 };
 
-/** Each combination of code, status and text once, ordered by code. */
+/** Returns each combination of code, status and text once, sorted by code. */
 export const findErrorCodes = (routes: readonly Route[]): ErrorCode[] => {
   const trees = productSources
     .filter((file) => /^(?:packages|services|gateway)\//.test(file))

@@ -12,7 +12,7 @@ interface Pattern {
   example: readonly [faulty: string, better: string];
 }
 
-/** Words for no text at all, including comments, titles, messages, descriptions and documents. */
+/** Words that no text may contain, including comments, titles, messages, descriptions and documents. */
 const WORDS: Record<string, Pattern> = {
   likewise: {
     fault: /\blikewise\b/i,
@@ -58,8 +58,8 @@ const COMMENT: Pattern = {
   example: ['/** Of a session. */', '/** Lifetime of a session. */'],
 };
 /**
- * A test title that only makes sense after its `describe`. It begins with a verb or a relative, or with a preposition or
- * conjunction without the comma that would end an introductory phrase.
+ * A test title that only makes sense after its `describe`. It begins with a verb or a relative pronoun, or with a
+ * preposition or conjunction without the comma that would end an introductory phrase.
  */
 const TITLE: Pattern = {
   fault:
@@ -75,7 +75,7 @@ const RESPONSE: Pattern = {
   example: ['an unknown id is 404, and a lost answer is repeated', 'an unknown id returns 404'],
 };
 
-/** More words than this in one sentence of a document. Use two sentences instead. */
+/** The most words that one sentence of a document may have. Use two sentences for more. */
 const LONGEST_SENTENCE = 25;
 
 const LONGEST_SUMMARY = 50;
@@ -132,7 +132,7 @@ const longSentences = (text: string): string[] =>
     .split(/(?<=[.!?:;]["”)]?)\s+/)
     .filter((sentence) => sentence.split(/\s+/).filter((word) => /\w/.test(word)).length > LONGEST_SENTENCE);
 
-/** This file contains the faults. The others are package licenses and the notes of released versions. */
+/** This file contains the faults as examples. The others are package licenses and the notes of released versions. */
 const EXEMPT = new Set(['test/architecture/language.test.ts', 'NOTICE', 'CHANGELOG.md']);
 /** Lists the words to avoid. */
 const WORD_LIST = 'CONTRIBUTING.md';

@@ -15,7 +15,7 @@ interface OwnedSchema {
   schema: Schema;
 }
 
-/** Every schema, recorded while the files that create them are loaded. */
+/** Returns every schema. Each is recorded while the file that creates it is loaded. */
 export const loadSchemas = async (): Promise<OwnedSchema[]> => {
   const schemas: OwnedSchema[] = [];
   let owner = '';

@@ -8,7 +8,7 @@ import { type Module, parseSync } from '@swc/core';
 export const root = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
 export const SERVICES = ['identity', 'wallet', 'gyms', 'content', 'media', 'store-billing'] as const;
 
-/** Every tracked or untracked but not ignored file, relative to the root. */
+/** Every file that is tracked, or untracked but not ignored. Paths are relative to the root. */
 export const files: readonly string[] = execFileSync(
   'git',
   ['ls-files', '-z', '--cached', '--others', '--exclude-standard'],
@@ -109,7 +109,7 @@ export const dotted = (node: unknown): string | undefined => {
     : `${object}.${String(property.value)}`;
 };
 
-/** The files that `file` imports, including for types, or names by a relative URL. */
+/** The files that `file` imports, even only for types, or refers to by a relative URL. */
 export const importsOf = (file: string): string[] => {
   const patterns = [
     /\bfrom\s*['"]([^'"]+)['"]/g,

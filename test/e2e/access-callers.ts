@@ -44,7 +44,7 @@ interface Resources {
 export interface TokenCaller extends Plan {
   account: Account;
   token: string;
-  /** The token's effective permissions: those of its user, restricted to its own. */
+  /** The token's effective permissions: those of its user that the token also grants. */
   held: ReadonlySet<string>;
   /** Further permissions that the token would have if its user had a second factor. */
   withheld: ReadonlySet<string>;
@@ -159,7 +159,7 @@ export const createCallers = async (plans: readonly Plan[]): Promise<TokenCaller
   return callers.flat();
 };
 
-/** Tokens per account, limited by an account's budget for delete-account. */
+/** Tokens per account. More would exceed the rate limit of an account for delete-account. */
 const TOKENS_PER_ACCOUNT = 4;
 
 const byAccount = (plans: readonly Plan[]): [Plan, ...Plan[]][] => {

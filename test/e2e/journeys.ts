@@ -1,6 +1,6 @@
 /**
- * A load of typical user journeys while processes stop and start. Each journey uses new accounts, knows the response to
- * each request, and lists the effects that its events must have later.
+ * Runs typical user journeys as a load while processes stop and start. Each journey uses new accounts, expects a
+ * certain response to each request, and lists the effects that its events must have later.
  */
 import { randomUUID } from 'node:crypto';
 import { MODEL } from '@fitness/contracts/model-names.ts';
@@ -267,7 +267,10 @@ const wrongOf = async (effects: readonly Effect[], withinMs: number): Promise<st
 };
 
 export interface Load {
-  /** Ends the load and waits until all effects exist. The result lists those that do not after `withinMs`. */
+  /**
+   * Ends the load and waits until all effects exist. The result lists those that are still missing or duplicated
+   * after `withinMs`.
+   */
   finish(withinMs?: number): Promise<LoadResult>;
   readonly result: LoadResult;
 }

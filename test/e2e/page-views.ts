@@ -22,16 +22,16 @@ export interface Visitor {
   page: Page;
   context: BrowserContext;
   /**
-   * Expects no violation of axe-core or of the content security policy, and no failed request or script since the last call.
-   * `name` names its screenshot, which is taken if `SCREENSHOTS` names a directory. `refusal` is the status that Chromium
-   * reports for the page itself.
+   * Expects that no axe-core rule or content security policy has been violated and no request or script has
+   * failed since the last call. `name` is the name of the screenshot, which is taken if `SCREENSHOTS` is set to a
+   * directory. `refusal` is the status that Chromium reports for the page itself.
    */
   expectFine(name: string, refusal?: number): Promise<void>;
   /** Expects the form's refusal to have the focus and to be in view, together with its input if it has one. */
   expectRefusalInView(): Promise<void>;
   /** Complaints of the browser since the last `expectFine`. */
   complaints(): readonly string[];
-  /** Presses Tab until the element has the focus, like somebody without a mouse. */
+  /** Presses Tab until the element has the focus, like a user without a mouse. */
   tabTo(selector: string): Promise<void>;
   /** Types into the input with this name. */
   type(name: string, text: string): Promise<void>;
@@ -81,8 +81,8 @@ const SQUEEZED_FACTS = `(() => {
 })()`;
 
 /**
- * Dates that break inside the date or inside the time, and buttons in a row of a wide table that need two lines. A time of one part has no
- * place to break.
+ * Timestamps that wrap inside the date or inside the time, and table buttons that need two lines in a wide
+ * window. A timestamp of one part cannot wrap.
  */
 const BROKEN_LINES = `(() => {
   const linesOf = (node, start, end) => {

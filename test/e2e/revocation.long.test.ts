@@ -1,6 +1,7 @@
 /**
- * Revocations with two gateways while Redis is killed, frozen, cut off from either side, or restored from an old snapshot. No
- * request that begins after the response is admitted. REVOCATION_REQUESTS sets the requests per fault (default 1,100).
+ * Tests revocations with two gateways while Redis is killed, frozen, cut off from either side, or restored from
+ * an old snapshot. No request that begins after the response to a revocation is admitted. REVOCATION_REQUESTS
+ * sets the number of requests per fault (default 1,100).
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -23,7 +24,7 @@ const AT_ONCE = 4;
 const LIMIT_MS = 300_000 + 15 * REQUESTS;
 /** Five seconds, plus time for password checks and limits without Redis. */
 const LONGEST_ANSWER_MS = 20_000;
-/** Maximum attempts until a restart of Redis is noticed by both gateways within five seconds. */
+/** Maximum number of attempts until both gateways notice a restart of Redis within five seconds. */
 const MOST_ATTEMPTS = 5;
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -88,7 +89,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   secondGateway.kill('SIGKILL');
-  // A failed test may have left a fault.
+  // A failed test may have left a fault in place.
   for (const proxy of [fromGateways, fromIdentity]) proxy.restore();
   await Promise.all([stack().restart('identity'), stack().restart('gateway')]);
   await Promise.all([fromGateways.close(), fromIdentity.close()]);
@@ -99,7 +100,7 @@ afterAll(async () => {
 const hits = async (): Promise<number[]> =>
   Promise.all(operations.map(async (url) => (await cacheOutcomes(url)).hit ?? 0));
 
-/** Waits until both gateways serve this token without asking identity. */
+/** Waits until both gateways serve this token without calling identity. */
 const untilRemembered = async (token: string): Promise<void> => {
   const before = await hits();
   await eventually(async () => {
@@ -222,7 +223,7 @@ describe('requests during a Redis fault', () => {
  * reads in the meantime, so both still have the record whose epoch the snapshot restores.
  */
 test(
-  "a Redis restored within a record's lifetime, with an old epoch, admits no revoked token",
+  "no revoked token is admitted if Redis is restored with an old epoch during a record's lifetime",
   async () => {
     const control = await register();
     const isWithinLife = async (): Promise<boolean> => {

@@ -1,4 +1,4 @@
-/** A client's view: HTTP through the gateway, SMS and payments in the sandbox. */
+/** The product as a client sees it: HTTP through the gateway, and SMS and payments in the sandbox. */
 import { randomInt } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Client, createClient, RateLimitError, type Schemas, unwrap } from '@fitness/client';
@@ -61,7 +61,7 @@ const request = async (
   };
 };
 
-/** The client for apps. Here it does not repeat requests: a 503 is a finding. */
+/** The client library for apps. It does not retry requests here, because a 503 is a finding. */
 export const clientOf = (token?: string): Client => createClient({ baseUrl: baseUrl(), token, retries: 0 });
 
 /** Sends any request, even one that no client makes. `path` is below `/api/v1`. */
@@ -136,8 +136,8 @@ const demoLogin = async (username: DemoAccount): Promise<string> => {
 };
 
 /**
- * All test files share these accounts, which have ten sign-ins a minute. A process therefore signs in once, and waits
- * if others have used them up.
+ * All test files share these accounts, each of which allows ten sign-ins a minute. A process therefore signs in
+ * once, and waits if others have used up the limit.
  */
 const demoToken = (username: DemoAccount): Promise<string> => {
   const key = `${baseUrl()} ${username}`;

@@ -1,4 +1,4 @@
-/** Request bodies: read completely before a service is called. Only uploads are streamed. */
+/** Reads request bodies completely before a service is called. Only uploads are streamed. */
 import type { IncomingMessage } from 'node:http';
 import { type Readable, Transform, type TransformCallback } from 'node:stream';
 import { AppError, badRequest, message } from '@fitness/shared/kernel/error.ts';
@@ -6,16 +6,19 @@ import { AppError, badRequest, message } from '@fitness/shared/kernel/error.ts';
 const MEBIBYTE = 1024 * 1024;
 /** Limit for every body that is not an upload. Each route of a service has a lower limit. */
 export const BODY_LIMIT_BYTES = MEBIBYTE;
-/** Limits for bodies that the gateway parses: JSON of `/mcp` (ten of its longest calls), and forms of the pages. */
+/**
+ * Limits for bodies that the gateway itself parses: JSON for `/mcp` (ten of its longest calls), and forms from
+ * its pages.
+ */
 export const JSON_LIMIT_BYTES = 64 * 1024;
 export const FORM_LIMIT_BYTES = 16 * 1024;
-/** Above the limit of media, which reports a file that is too large under its field. */
+/** Higher than the media service's limit. Media can then report an oversized file as a field error. */
 export const UPLOAD_LIMIT_BYTES = 128 * MEBIBYTE;
 
 export const tooLarge = (): AppError =>
   new AppError({ kind: 'too_large', code: 'too_large', message: message('error.too_large') });
 
-/** Closes the connection, because later bytes of the client would be read as part of this body. */
+/** Closes the connection, because anything that the client sends later would be read as part of this body. */
 const tooSlow = (): AppError =>
   new AppError({
     kind: 'request_timeout',
@@ -42,9 +45,9 @@ interface BodyLimits {
   bytes: number;
   /** Time limit for receiving a whole body, even if it arrives steadily. */
   timeoutMs: number;
-  /** Limit for the bodies being received at the same time. */
+  /** Number of bodies that may be received at the same time. */
   bodies: number;
-  /** Limit for the received bytes of these bodies. */
+  /** Limit for the bytes received so far, over all of these bodies. */
   totalBytes: number;
 }
 
@@ -113,7 +116,7 @@ interface UploadOptions {
   beforeEnd: () => Promise<void>;
 }
 
-/** Holds the last byte back until `beforeEnd` resolves. Until then, the service does not have the whole body. */
+/** Holds back the last byte until `beforeEnd` resolves. Until then, the service does not have the whole body. */
 class UploadBody extends Transform {
   readonly #options: UploadOptions;
   #last: Buffer = Buffer.alloc(0);
@@ -158,7 +161,7 @@ export const forwardUpload = (
     if (source.complete || body.writableNeedDrain) idle.refresh();
     else body.destroy(tooSlow());
   }, idleMs);
-  // The reader receives errors too. Without this listener, an error before there is a reader would end the process.
+  // The reader receives errors too. Without this listener, an error would end the process if there is no reader yet.
   body.on('error', () => undefined);
   body.once('close', () => {
     clearTimeout(idle);

@@ -1,6 +1,7 @@
 /**
- * Caches introspections, but never accepts a revoked token (docs/adr/0002). Each request reads the epochs of the user and the
- * roles from Redis. A record is valid only while they equal the epochs before its introspection.
+ * Caches introspections, but never accepts a revoked token (docs/adr/0002). Each request reads the epochs of the
+ * user and the roles from Redis. A cached record is valid only while these equal the epochs that were read before
+ * its introspection.
  */
 import { hash } from 'node:crypto';
 import { RECORD_LIFETIME_MS } from '@fitness/contracts/credential-epochs.ts';
@@ -40,11 +41,11 @@ interface CacheOptions {
 
 /** About 10 MiB. */
 const MAX_TOKENS = 20_000;
-/** A Redis that has lost its data has a new id. Identity notices it a second later. */
+/** A Redis server that has lost its data has a new id, and identity needs a second to notice it. */
 const MISMATCH_REPORT_AFTER_MS = 10_000;
 const MISMATCH_REPORT_INTERVAL_MS = 60_000;
 
-/** Logs a mismatch that lasts: identity advances the epochs elsewhere. */
+/** Logs a lasting mismatch, in which identity advances the epochs in another store. */
 const createMismatchReport = (log: Logger, monotonicMs: () => number): ((stamp: Stamp) => void) => {
   let own = '';
   let reportAt = 0;
@@ -62,7 +63,7 @@ const createMismatchReport = (log: Logger, monotonicMs: () => number): ((stamp: 
   };
 };
 
-/** Returns a function with the results of `introspect` at the time of the call, or later. */
+/** Returns a function that resolves with what `introspect` would return at the time of the call, or later. */
 export const createCredentialCache = ({
   introspect,
   epochs,

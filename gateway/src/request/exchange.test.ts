@@ -15,7 +15,7 @@ const content = randomBytes(12 * 1024 * 1024);
 const service = createServer((_request, response) => {
   response.writeHead(200, { 'content-length': content.length }).end(content);
 });
-/** Has the write buffer of the product's servers, which bounds the bytes waiting for a slow client. */
+/** Uses the write buffer size of the product's servers, which limits the bytes waiting for a slow client. */
 const app = Fastify({ http: { highWaterMark: PIECE_BYTES } });
 let agent: Agent;
 let url: string;
@@ -65,7 +65,7 @@ test('pieces that a fast client has received are released from memory', async ()
   expect(inMemory()).toBeLessThan(MOST_IN_MEMORY);
 });
 
-test('few pieces wait for a client that pauses, and it still receives the whole response', async () => {
+test('a paused client leaves few pieces in memory and still receives the whole response', async () => {
   const answer = await open();
   for (let before = -1; before < pieces().length; ) {
     before = pieces().length;

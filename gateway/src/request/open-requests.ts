@@ -1,7 +1,6 @@
 /**
  * Limits on concurrent requests: a total, and a share for each service, for uploads, for downloads and for the
- * gateway's own routes. A service that does not respond, or slow clients, therefore leave room for all other
- * requests.
+ * gateway's own routes. An unresponsive service or slow clients therefore leave room for all other requests.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { GatewayConfig } from '../config.ts';
@@ -14,13 +13,16 @@ export interface OpenRequests {
   /** Counts a request until its response is closed. Throws 503 at a limit. */
   admit(request: IncomingMessage, response: ServerResponse): void;
   /**
-   * Reads the body of an admitted request, which leaves its share meanwhile: a separate limit applies to bodies being
-   * received. Throws 503 if the share is full afterwards.
+   * Reads the body of an admitted request. Meanwhile the request does not occupy its share, because bodies being
+   * received have a separate limit. Throws 503 if the share is full afterwards.
    */
   readBody: ReadBody;
 }
 
-/** A share is a quarter: the total is reached only when four shares are full. */
+/**
+ * Each share but that of uploads is a quarter of the total. At least four full shares are needed to reach the
+ * total.
+ */
 const SHARES = 4;
 
 export const shareOfTotal = (total: number): number => Math.ceil(total / SHARES);

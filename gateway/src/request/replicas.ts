@@ -1,7 +1,7 @@
 /**
- * Distributes requests over the replicas of the services. undici's DNS interceptor rotates over the addresses that
- * this module provides, from the configured list or the records of a name. A request that reached no replica is sent
- * to another one.
+ * Distributes requests over the replicas of the services. undici's DNS interceptor rotates over the addresses
+ * that this module provides, from the configured list or from DNS. A request that could not be sent to one
+ * replica is sent to another.
  */
 import { promises as dns } from 'node:dns';
 import { isIP } from 'node:net';
@@ -9,7 +9,7 @@ import { Readable } from 'node:stream';
 import { type Agent, type Dispatcher, interceptors } from 'undici';
 import { SERVICES, type Service } from './routes.ts';
 
-/** Interval of name look-ups, and how long an address is skipped after a failed connection. */
+/** Interval between DNS look-ups, and how long an address is skipped after a failed connection. */
 const REFRESH_MS = 5_000;
 const TRIES = 4;
 const RETRY_DELAY_MS = 50;
@@ -30,8 +30,8 @@ export interface Replicas {
   /** One origin for all replicas of a service. Its host is the name in the service's certificates. */
   origins: Record<Service, string>;
   /**
-   * Lets `agent` resolve these origins. Each agent rotates separately: requests that two agents make in pairs would otherwise
-   * always reach the same replica.
+   * Lets `agent` resolve these origins. Each agent rotates separately. With a shared rotation, two agents that
+   * take turns would each always reach the same replica.
    */
   balance(agent: Agent): Dispatcher;
   close(): void;
@@ -117,7 +117,10 @@ const forget = (storage: ReadonlyMap<string, Records>, origin: URL): void => {
   }
 };
 
-/** Removes the address of a service that closes a connection with its response: it does so only while it stops. */
+/**
+ * Removes the address of a replica whose response closes the connection. A replica does this only while it is
+ * stopping.
+ */
 const noticeLeaving =
   (leave: (origin: string | URL) => void): Dispatcher.DispatcherComposeInterceptor =>
   (dispatch) =>
@@ -160,7 +163,7 @@ const sendElsewhere: Dispatcher.DispatcherComposeInterceptor = (dispatch) => (op
       else handler.onResponseError?.(controller, error);
     },
   };
-  // Between two tries, there is no other listener for an error of the body.
+  // Between two attempts, nothing else listens for errors of the body.
   if (options.body instanceof Readable) options.body.on('error', () => undefined);
   return send();
 };

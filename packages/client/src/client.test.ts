@@ -22,7 +22,7 @@ interface Received {
   body: string;
 }
 interface Laid {
-  /** 0: the connection is closed; -1: it stays open, without an answer. */
+  /** 0: the connection is closed; -1: it stays open, without a response. */
   status: number;
   body?: unknown;
   headers?: Record<string, string>;
@@ -196,7 +196,7 @@ describe('a lost connection', () => {
     expect(received).toHaveLength(2);
   });
 
-  test('an aborted request rejects with the reason of the caller', async () => {
+  test('an aborted request rejects with the reason that the caller gave', async () => {
     answers = [{ status: -1 }];
     const stopped = new AbortController();
     const answer = thrownBy(connect().GET('/api/v1/payments/prices', { signal: stopped.signal }));
@@ -292,7 +292,7 @@ describe('a key of the caller', () => {
 });
 
 describe('a list', () => {
-  test('a list is read page by page with its query, and only as far as its rows are read', async () => {
+  test('a list is fetched page by page with its query, and only as far as its rows are read', async () => {
     answers = [page([1, 2], 'c1'), page([3], null)];
     const ids: number[] = [];
     const query = { type: ['article', 'video'] as never, per_page: 2 };
@@ -343,7 +343,7 @@ describe('a method by name', () => {
     expect([ids, received[1]?.url]).toEqual([[1, 2], '/api/v1/gyms?search=iron&cursor=c1']);
   });
 
-  test('a named method rejects with the error of the response, and stops with its signal', async () => {
+  test('a named method rejects with the error of the response, and stops when its signal aborts', async () => {
     answers = [{ status: 409, body: { message: 'Resolved.' } }, { status: -1 }];
     const client = connect();
     const resolution = { outcome: 'credited', note: 'Seen.' } as const;

@@ -11,7 +11,7 @@ export interface ApiErrorFields {
   code: ErrorCode | undefined;
   /** `X-Request-Id`. Operators use it to find the request in the logs. */
   requestId: string | undefined;
-  /** Decoded JSON, else the text. */
+  /** The decoded JSON, or the text if the body is not JSON. */
   body: unknown;
   response: Response;
 }

@@ -68,11 +68,14 @@ export interface Client extends FetchClient<paths>, Methods {
     fields: Omit<Schemas['PostMediaRequest'], 'file'>,
     options?: UploadOptions,
   ): Promise<Schemas['MediaResponse']['data']>;
-  /** All rows of a list. Pages are fetched when their rows are read. Rejects with an `ApiError`. */
+  /**
+   * Iterates over all rows of a list. Each page is fetched when its first row is read. Rejects with an
+   * `ApiError`.
+   */
   list<Path extends ListPath>(path: Path, query?: Query<Path>): AsyncGenerator<Row<Path>, void, undefined>;
 }
 
-/** Routes for callers without a token. They return 401 for an expired one. */
+/** Routes that need no token. They would return 401 for an expired one. */
 const WITHOUT_TOKEN: ReadonlySet<string> = new Set([
   '/api/v1/auth/login',
   '/api/v1/auth/register',

@@ -42,7 +42,7 @@ type DataOf<Operation> = Operation extends { responses: infer Responses }
         : never;
     }[keyof Responses & (200 | 201 | 202)]
   : never;
-/** Undefined without a body. */
+/** Undefined for a response without a body. */
 type ResultOf<Operation> = [DataOf<Operation>] extends [never] ? undefined : DataOf<Operation>;
 
 type MethodOf<Named> = Named extends readonly [infer Method extends string, infer Path, infer Input]

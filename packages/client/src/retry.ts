@@ -99,7 +99,7 @@ const isOutcomeUnknown = async (response: Response): Promise<boolean> => {
   return memberOf(body, 'code') === OUTCOME_UNKNOWN;
 };
 
-/** React Native has no `reason`, and no `throwIfAborted`. */
+/** React Native has neither `reason` nor `throwIfAborted`. */
 const reasonOf = (signal: AbortSignal): unknown => signal.reason ?? new Error('The request was aborted.');
 
 const delay = (ms: number, signal: AbortSignal): Promise<void> =>

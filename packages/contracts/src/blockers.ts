@@ -1,6 +1,6 @@
 /**
- * Reasons that can block the deletion of an account (specification 4.1, rule 5). The order of the rows is the order in the
- * answer, and the codes are a client contract: renaming one is a breaking change.
+ * Reasons that can block the deletion of an account (specification 4.1, rule 5). The rows are in the order of the
+ * response. Clients rely on the codes, so renaming one is a breaking change.
  */
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
 import { type GrpcService, grpcService } from '@fitness/shared/grpc/server.ts';
@@ -31,8 +31,8 @@ export type BlockerCode = BlockerRow['code'];
 export type BlockerOwner = BlockerRow['owner'];
 
 /**
- * The blockers of one service by code. Each returns the extra keys of its row in the 409 body, or undefined when it does
- * not block user `userId`.
+ * The blockers of one service by code. Each returns the extra keys of its row in the 409 body, or undefined if it
+ * does not block user `userId`.
  */
 export type BlockersOf<Owner extends BlockerOwner> = {
   [Row in Extract<BlockerRow, { owner: Owner }> as Row['code']]: (

@@ -7,9 +7,9 @@ export interface License {
   /** null: pending, true: approved, false: rejected. */
   approved: boolean | null;
   rejectionReason: string | null;
-  /** The name that the verdict was given for, if the name has changed since; '' if there was no name. */
+  /** The name for which the verdict was given, if it has changed since. '' if there was no name. */
   reviewedName: string | null;
-  /** The largest media id that was ever received, current or deleted. Messages about smaller ids are ignored. */
+  /** The largest media id ever received, whether current or deleted. Messages about smaller ids are ignored. */
   newestMediaId: number;
 }
 
@@ -51,7 +51,7 @@ const withoutDocument = (license: License): License => ({
 export const clearDocument = (license: License, mediaId: number | null): License =>
   (license.mediaId ?? 0) > (mediaId ?? 0) ? license : withoutDocument(license);
 
-/** The reason of a request; an empty one is treated as not sent. */
+/** The reason in a request. An empty reason is treated as not sent. */
 const reasonOf = ({ rejectionReason }: LicenseRequest): string | null | undefined =>
   rejectionReason?.trim() === '' ? undefined : rejectionReason;
 
@@ -60,8 +60,8 @@ export const changesLicense = (request: LicenseRequest): boolean =>
   request.clearDocument || request.approved !== undefined || reasonOf(request) !== undefined;
 
 /**
- * Clearing wins over the review fields of the same request, and sends no notification. A reason alone is stored in any
- * state; an approval and a reset have none.
+ * Clearing takes precedence over the review fields of the same request, and sends no notification. A reason alone
+ * is stored in any state. An approval or a reset removes the reason.
  */
 export const reviewLicense = (license: License, request: LicenseRequest): LicenseOutcome => {
   if (request.clearDocument) {
@@ -83,8 +83,8 @@ export const reviewLicense = (license: License, request: LicenseRequest): Licens
 };
 
 /**
- * The license after a change of the name from `from` to `to`: the license keeps the name that its verdict was given for.
- * `isVerdict`: the same request gives a verdict for the new name.
+ * Returns the license after a name change from `from` to `to`. It keeps the name for which its verdict was given.
+ * `isVerdict`: whether the same request gives a verdict for the new name.
  */
 export const renameLicense = (
   license: License,
@@ -96,9 +96,9 @@ export const renameLicense = (
 };
 
 /**
- * The license after media stored `document`: it replaces the current one and resets the review. Undefined when nothing
- * changes: this document or a newer one has been received. Media reports an upload twice, by a call and by an
- * event, and between the two the document may have been reviewed, cleared or replaced.
+ * Returns the license after media stored `document`, which replaces the current document and resets the review.
+ * Returns undefined if this document or a newer one has already been received. Media reports an upload twice, by
+ * a call and by an event. Between the two, the document may have been reviewed, cleared or replaced.
  */
 export const attachDocument = (
   license: License,
@@ -114,8 +114,9 @@ export const attachDocument = (
 };
 
 /**
- * The license after media deleted the document `mediaId`. Undefined when nothing changes: there is a newer document.
- * If the deleted document is newer than the current one, it had replaced the current one at media, and no document is left.
+ * Returns the license after media deleted the document `mediaId`, or undefined if there is a newer document. If
+ * the deleted document is newer than the current one, it had already replaced the current one in media, and no
+ * document is left.
  */
 export const detachDocument = (license: License, mediaId: number): License | undefined => {
   if (license.mediaId !== mediaId && mediaId <= license.newestMediaId) return undefined;

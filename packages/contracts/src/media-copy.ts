@@ -1,7 +1,7 @@
 /**
- * Copies of the public files of a resource, which its service stores with it. Lists show them without a call
- * (docs/adr/0101). A copy only decides what is shown. At each download, the owner of the target decides whether the user may
- * read the file.
+ * Copies of the metadata of a resource's public files. The resource's service stores them with the resource, and
+ * lists show the files without a call (docs/adr/0101). A copy only decides what is shown. At each download, the
+ * owner of the target decides whether the user may read the file.
  */
 import type { MediaCopy__Output } from '@fitness/proto/gen/fitness/common/v1/MediaCopy.ts';
 import type { MediaFile__Output } from '@fitness/proto/gen/fitness/common/v1/MediaFile.ts';
@@ -76,11 +76,17 @@ export const mediaCopiesService = (save: (copy: TargetCopy) => Promise<void>): G
   });
 
 export interface MediaCopyReader {
-  /** One copy for each id, of which there are at most {@link MEDIA_COPIES_MAX}. Throws `unavailable` if there is no answer. */
+  /**
+   * Returns one copy for each of at most {@link MEDIA_COPIES_MAX} ids. Throws `unavailable` if there is no
+   * response.
+   */
   find(model: string, ids: readonly number[]): Promise<TargetCopy[]>;
 }
 
-/** A target has at most 20 files, so an answer stays below the 4 MiB of a gRPC message, however long their names are. */
+/**
+ * A target has at most 20 files. A response therefore stays below the 4 MiB limit of gRPC, however long the file
+ * names are.
+ */
 export const MEDIA_COPIES_MAX = 50;
 
 const FIND = { deadlineMs: 3_000, retry: true };
@@ -94,7 +100,7 @@ export const createMediaCopyReader = (media: GrpcClient<MediaDefinition>): Media
 
 interface MediaCopiesOptions<Session> {
   mediaCopies: MediaCopyReader;
-  /** For each model: stores a copy with its target, unless there is a newer copy or no target. */
+  /** Functions by model. Each stores a copy with its target, unless there is a newer copy or no target. */
   saves: ReadonlyMap<string, (session: Session, id: number, copy: MediaCopy) => Promise<void>>;
   transaction(save: (session: Session) => Promise<void>): Promise<void>;
 }

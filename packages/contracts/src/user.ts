@@ -1,6 +1,6 @@
 /**
- * The user resource (specification 2.1). Identity builds it for a viewer; other services embed it unchanged. This way, one
- * place decides which fields a viewer sees.
+ * The user resource (specification 2.1). Identity builds it for a viewer, and other services embed it unchanged,
+ * so one place decides which fields a viewer sees.
  */
 import type { IdentityDefinition } from '@fitness/proto/gen/fitness/identity/v1/Identity.ts';
 import type { User__Output as UserRecord } from '@fitness/proto/gen/fitness/identity/v1/User.ts';
@@ -154,7 +154,7 @@ const withoutNull = <Fields extends object>(fields: Fields): WithoutNull<Fields>
 
 const isWhole = (user: UserResource): user is WholeUser => user.email !== undefined;
 
-/** The gRPC message of a limited or whole user; its part `hidden` has the limited-access fields. */
+/** The gRPC message for a user with or without the limited-access fields, which are in `hidden`. */
 export const toUserMessage = (user: UserResource): UserMessage => {
   const fields = withoutNull(user);
   if (!isWhole(user)) return fields;
@@ -201,21 +201,21 @@ export const fromUserMessage = (user: UserMessageOutput): UserResource => ({
 /** Both methods make one call, and throw `unavailable` if there is no answer. */
 export interface UserReader {
   /**
-   * Users by id, as `viewer` may see them. Unknown and erased users are missing. With `withErased`, an erased user is
-   * {@link erasedUser}. With `withoutPending`, users with a pending deletion are missing, too.
+   * Finds users by id, as `viewer` may see them. Omits unknown and erased users. `withErased` includes erased
+   * users as {@link erasedUser}. `withoutPending` omits users with a pending deletion too.
    */
   find(
     ids: readonly number[],
     viewer: Caller,
     options?: { withErased?: boolean; withoutPending?: boolean },
   ): Promise<Map<number, UserResource>>;
-  /** Users by id, for decisions and never for responses. Unknown and erased users are missing. */
+  /** Finds users by id, for decisions and never for responses. Omits unknown and erased users. */
   findRecords(ids: readonly number[]): Promise<Map<number, UserRecord>>;
 }
 
 /**
- * Whether the account that had this id at that time is live. After a restore of a backup, the ids of younger accounts are reused; the new
- * accounts are opened after it.
+ * Whether the account that had this id at that time still exists. After a backup is restored, accounts opened
+ * later reuse the ids of accounts that the backup does not contain.
  */
 export const isAccountOf = async (
   users: Pick<UserReader, 'find'>,

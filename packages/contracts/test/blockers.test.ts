@@ -44,7 +44,7 @@ describe('the blockers of a service', () => {
   });
 
   test.each(['gym_ownership', 'unknown', '', 'constructor', '__proto__'])(
-    'a code of another owner is not found: %j',
+    'a blocker code of another service is not found: %j',
     async (code) => {
       await expect(evaluate(code, 7)).rejects.toMatchObject({ kind: 'not_found' });
     },
@@ -55,7 +55,7 @@ describe('the blockers of a service', () => {
   });
 });
 
-test('the message of each blocker takes the extra keys of its row, in each language', () => {
+test('the message of each blocker uses the extra keys of its row, in every language', () => {
   for (const { code, extras } of BLOCKERS) {
     const key = blockerMessageKey(code);
     for (const texts of CATALOGUES.values()) {

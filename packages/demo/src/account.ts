@@ -16,7 +16,7 @@ const signedInSchema = z.object({ token: z.string(), user: userSchema });
 
 export type Account = z.output<typeof signedInSchema>;
 
-/** Signs in; undefined for a wrong password. */
+/** Signs in. Returns undefined for a wrong password. */
 export const signIn = async (api: DemoApi, login: string, password: string): Promise<Account | undefined> => {
   const answer = await api.send('POST', '/auth/login', { body: { login, password } });
   if (answer.status === 200) return signedInSchema.parse(answer.body);
@@ -25,8 +25,8 @@ export const signIn = async (api: DemoApi, login: string, password: string): Pro
 };
 
 /**
- * Registers the person, or signs in when the account exists. Undefined for an account that must not be modified: it is
- * complete, its password was changed, or its deletion is pending.
+ * Registers the person, or signs in if the account exists. Returns undefined for an account that must not be
+ * modified: it is complete, its password was changed, or its deletion is pending.
  */
 export const registerOrSignIn = async (
   api: DemoApi,

@@ -1,8 +1,8 @@
-/** A client of the public API, over HTTP through the gateway, and of the payment gateway's sandbox. */
+/** A client for the public API, over HTTP through the gateway, and for payments in the sandbox. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 
-/** How long a request that is safe to repeat is repeated while the answer is 503. */
+/** How long a request that is safe to repeat is retried while the response is 503. */
 const RETRY_FOR_MS = 10_000;
 const RETRY_DELAY_MS = 200;
 const REQUEST_TIMEOUT_MS = 15_000;
@@ -24,8 +24,8 @@ interface SendOptions {
 
 export interface DemoApi {
   /**
-   * `path` is below `/api/v1`. Requests that are safe to repeat (all but a POST without a key; signing in is safe) are
-   * repeated while the answer is 503. Rejects without an answer.
+   * `path` is below `/api/v1`. Requests that are safe to repeat are retried while the response is 503. Only a
+   * POST without a key is not safe, unless it signs in. Rejects if there is no response.
    */
   send(method: 'GET' | 'POST' | 'PUT', path: string, options?: SendOptions): Promise<Answer>;
   /** Like {@link send}, but returns the body, parsed by `schema`. Rejects for any status but 200 and 201. */
@@ -35,14 +35,17 @@ export interface DemoApi {
     path: string,
     options?: SendOptions,
   ): Promise<z.output<Schema>>;
-  /** Pays at the sandbox and follows the redirect to the callback. False for a payment that the sandbox does not know. */
+  /**
+   * Pays in the sandbox and follows the redirect to the callback. Returns false if the sandbox does not know the
+   * payment.
+   */
   pay(trackId: string): Promise<boolean>;
 }
 
 export interface DemoApiOptions {
   /** Origin of the gateway. */
   apiUrl: string;
-  /** Origin of the sandbox; undefined: payments are impossible. */
+  /** Origin of the sandbox. Without it, payments are impossible. */
   sandboxUrl: string | undefined;
   signal: AbortSignal;
 }

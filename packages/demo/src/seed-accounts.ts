@@ -1,6 +1,6 @@
 /**
- * The state of each account of the demo data. Every step first checks whether it is already done, so an interrupted seed
- * continues where it stopped.
+ * Creates the accounts of the demo data and their content. Every step first checks whether it is already done, so
+ * an interrupted seed continues where it stopped.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DEMO_PASSWORD } from '@fitness/shared/kernel/known-values.ts';
@@ -42,7 +42,7 @@ const withId = z.object({ id: z.int() });
 const anything = z.looseObject({});
 const pricesSchema = z.object({ data: z.object({ premium: z.object({ plus: z.number() }) }) });
 
-/** Rejects when a step fails; repeatable. */
+/** Rejects if a step fails. It can then be repeated. */
 export const seedAccounts = async (options: SeedOptions): Promise<void> => {
   const { hasBank, log } = options;
   if (!hasBank) {
@@ -59,7 +59,7 @@ export const seedAccounts = async (options: SeedOptions): Promise<void> => {
   if (failed !== undefined) throw (failed as PromiseRejectedResult).reason;
 };
 
-/** Whether {@link seedAccounts} has nothing left to do; false when identity does not answer. Asks identity only. */
+/** Whether {@link seedAccounts} has nothing left to do. False if identity does not respond. Calls only identity. */
 export const areComplete = async ({ api, log }: Pick<SeedOptions, 'api' | 'log'>): Promise<boolean> => {
   const people = [operatorPerson, ownerPerson, trainerPerson, athletePerson, premiumPerson, saverPerson];
   const checks = people.map((person) => registerOrSignIn(api, log, person));
@@ -109,7 +109,7 @@ const seedOwner = async ({ api, log }: SeedOptions): Promise<void> => {
   await markComplete(api, owner, ownerPerson, { is_gym_owner: true });
 };
 
-/** The athlete buys the trainer's service; the operator pays out the trainer's income. */
+/** The athlete buys the trainer's service, and the operator pays out the trainer's income. */
 const seedTrainerAndAthlete = async (
   options: SeedOptions,
   operatorReady: Promise<Account | undefined>,
@@ -168,7 +168,7 @@ const payOutIncome = async (
   const earlier = await withdrawalsOf(api, trainer);
   let pending = earlier.find(isPending);
   if (pending === undefined) {
-    // The income may be booked after the answer to the purchase.
+    // The income may be booked after the response to the purchase.
     const giveUpAt = performance.now() + (earlier.length > 0 ? 0 : INCOME_DEADLINE_MS);
     let balance = await balanceOf(api, trainer);
     while (balance === 0 && performance.now() < giveUpAt) {

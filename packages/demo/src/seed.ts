@@ -10,7 +10,7 @@ import { areComplete, type SeedOptions, seedAccounts } from './seed-accounts.ts'
 const POLL_MS = 200;
 const FIRST_RETRY_MS = 500;
 const MAX_RETRY_MS = 10_000;
-/** In a usual start, every service is ready within this time. */
+/** On a normal start, every service is ready within this time. */
 const WAIT_FOR_ALL_MS = 5_000;
 
 export interface DemoSeedOptions {

@@ -128,7 +128,7 @@ describe('the demo data', () => {
     }
     platform.faultAt = () => undefined;
     await seed();
-    // Requests may have had effects before an interruption; one without a key may have been repeated.
+    // Requests may have had effects before an interruption, and those without a key may have been repeated.
     expect(snapshot()).toMatchObject({ balances: CONTRACT.balances, trainees: [true] });
   });
 
@@ -143,7 +143,7 @@ describe('the demo data', () => {
     expect(snapshot()).toEqual(CONTRACT);
   });
 
-  test('a request that is answered 503 is repeated', async () => {
+  test('a request is repeated after a 503', async () => {
     const failed = new Set<string>();
     platform.faultAt = (_request, name) => {
       if (
@@ -194,7 +194,7 @@ describe('data that a user has changed', () => {
     expect([platform.gyms, platform.posts, platform.trainees]).toEqual([[], [], []]);
   });
 
-  test('a changed password of the administrator postpones only steps that need the operator', async () => {
+  test('a changed administrator password postpones only the steps that need the operator', async () => {
     await platform.close();
     platform = await startFakePlatform();
     user('administrator').password = 'my own password';
@@ -243,7 +243,7 @@ describe('startDemoSeed', () => {
     await seeding.stop();
   });
 
-  test('the seed is done with complete data while a service is down, and calls identity only', async () => {
+  test('the seed calls only identity if the data is complete, even while a service is down', async () => {
     await seed();
     platform.requests = [];
     const seeding = start(async () => false);

@@ -39,7 +39,7 @@ function answer(reply: FastifyReply, result: number, fields: Record<string, unkn
   return reply.send({ ...fields, result, message: MESSAGES[result] ?? '' });
 }
 
-/** ISO without a zone and with microseconds, the form the real gateway sends. */
+/** ISO 8601 with microseconds and without a time zone, as the real gateway sends it. */
 function zibalTime(date: Date | null): string | null {
   return date?.toISOString().replace('Z', '000') ?? null;
 }
@@ -88,7 +88,10 @@ function openPayment(harness: Harness, body: Record<string, unknown>): Payment {
   return payment;
 }
 
-/** The payment of a verify or inquiry call, or the result to refuse it with. Another merchant's payment is treated as unknown (203). */
+/**
+ * The payment of a verify or inquiry call, or the result code that refuses the call. Another merchant's payment
+ * is treated as unknown (203).
+ */
 function ownPayment(harness: Harness, body: Record<string, unknown>): Payment | 102 | 203 {
   if (judgeCredential(body.merchant) !== 'good') return 102;
   const trackId = trackIdSchema.safeParse(body.trackId);

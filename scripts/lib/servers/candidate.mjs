@@ -157,7 +157,7 @@ export function serversOf(directory) {
 }
 
 /**
- * Records the server's engine. A given server keeps the old engine, whose data is still in the directory.
+ * Records the server's engine. For a given server, the old engine stays recorded, because its data is still in the directory.
  * @param {Context} context
  * @param {string} server
  * @param {string} [engine] undefined for a given server
@@ -198,10 +198,10 @@ export function processServer(context, uri, launch, answers, prepare = nothing) 
   return {
     uri,
     async start() {
-      // A second process would fail on the first one's port, and then the first could not be stopped any more.
+      // A second process would fail on the first one's port, and then the first could no longer be stopped.
       if (child !== undefined && child.ended === undefined) return;
       const started = await spawnServer();
-      // Until the server responds, its end must not end everything: another candidate may work.
+      // Until the server responds, its failure must not end the whole start: another candidate may work.
       started.endExpected = true;
       await untilAnswers(started, answers);
       started.endExpected = false;

@@ -10,7 +10,7 @@ import { type AuditNames, actionName, fieldValue, labelOf } from './audit-fields
 import { type Operator, read } from './section.ts';
 
 const PER_PAGE = '100';
-/** Without it, spreadsheets read the file in the encoding of the computer. */
+/** Without it, spreadsheets assume the computer's default encoding. */
 const BYTE_ORDER_MARK = '\ufeff';
 const HEAD = [
   ...['id', 'time_utc', 'service', 'operator_id', 'operator', 'action'],

@@ -23,7 +23,10 @@ export interface Confirmation {
   state: readonly (string | number | null | undefined)[];
   /** A text field. `missing` is the message for an empty field, and is undefined if the text is optional. */
   field?: Pick<Field, 'name' | 'label' | 'missing' | 'apiName' | 'isLong'>;
-  /** Set if the decision has already been made. The page says so, without a button. `result` answers a second click. */
+  /**
+   * Set if the decision has already been made. The page says so, without a button. `result` is the response to a
+   * second click.
+   */
   settled?: { text: Message; result?: ActionResult } | undefined;
   /** Undefined if there is nothing to do. */
   button: { label: Message; isDestructive?: boolean } | undefined;
@@ -103,7 +106,7 @@ ${
 }</section>`;
 };
 
-/** The error of the API about the field, or the message for a missing text. */
+/** The API's error for the field, or the message for a missing text. */
 const problemOfField = (
   { locale }: Operator,
   { field }: Confirmation,

@@ -1,4 +1,4 @@
-/** A section of `/ops`. It requires permissions to be shown or used, and the services check each call again. */
+/** Sections of `/ops`. Showing or using one requires permissions, and the services check each call again. */
 
 import { encodeCursor, LAST_PAGE_NUMBER } from '@fitness/shared/http/pagination.ts';
 import { API_PREFIX } from '@fitness/shared/http/server.ts';
@@ -32,7 +32,7 @@ export interface PaymentCount {
 export interface Operator extends View {
   t: Translator;
   caller: UserCaller;
-  /** The query of the address, which contains no personal data. */
+  /** The page's query parameters, which contain no personal data. */
   query: Fields;
   /** The fields of the form that the API has refused. */
   sent?: Fields;
@@ -82,8 +82,8 @@ export interface Section {
   slug: string;
   title: MessageKey;
   /**
-   * The section whose navigation link leads to this one. The address of such a section ends with an id, as in `/ops/members/5`. `query` has
-   * the id.
+   * The section whose navigation link leads to this one. This section's address then ends with an id, as in
+   * `/ops/members/5`, and `query` contains the id.
    */
   within?: string;
   /** Alternative sets of permissions. The operator needs one complete set. */
@@ -98,7 +98,7 @@ export interface Section {
   /** Whether the section itself shows API errors, at their fields. */
   showsProblems?: true;
   actions?: Readonly<Record<string, Action>>;
-  /** The notice, confirmed by reading the item again, because anyone can craft an address. */
+  /** The notice to show. The item is read again to confirm it, because anyone can craft an address. */
   notice?(operator: Operator, done: Done): Promise<Message | undefined>;
 }
 
@@ -271,8 +271,8 @@ const PERSIAN_LETTER = /(?=\p{L})\p{Script=Arabic}/u;
 const SHORT_NUMBER = /^(?:[A-Z]{2})?[+*\d]{1,26}$/;
 
 /**
- * Isolates a value with its direction. Digits have none, so a Persian page would reverse them around asterisks or slashes. Text without a
- * Persian letter reads from left to right.
+ * Isolates a value with an explicit direction. Digits have none, so a Persian page would reverse them around
+ * asterisks or slashes. Text without a Persian letter reads from left to right.
  */
 const directed = ({ locale }: Translator, value: FactRow[1]): FactRow[1] => {
   if (typeof value === 'number') return html`<bdi dir="ltr">${formatNumber(locale, value)}</bdi>`;
@@ -344,7 +344,10 @@ ${copyButton(t, code)}</span>`;
 
 const GROUP_LENGTH = 4;
 
-/** {@link copyable} for an account number, which is easier to compare in groups. Copies of it have no spaces. */
+/**
+ * Like {@link copyable}, for an account number, which is easier to compare in groups. The copied text has no
+ * spaces.
+ */
 export const copyableInGroups = (t: Translate, number: string): Html => {
   const groups = number.match(new RegExp(`.{1,${GROUP_LENGTH}}`, 'g')) ?? [];
   return html`<span class="row"><span class="code groups" dir="ltr">${groups.map((group) => html`<span class="whole">${group}</span>`)}</span>

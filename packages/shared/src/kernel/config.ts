@@ -1,6 +1,7 @@
 /**
- * Configuration is read from the environment and validated once, at start. An invalid value ends the process with one
- * line that names the variable, and exit code 78 (EX_CONFIG). In production, a value that known-values.ts refuses does the same.
+ * Configuration is read from the environment and validated once, at startup. An invalid value ends the process
+ * with exit code 78 (EX_CONFIG) and one line that names the variable. In production, so does a value that
+ * known-values.ts refuses.
  */
 import { isIP } from 'node:net';
 import { z } from 'zod';
@@ -20,7 +21,7 @@ export const parseConfig = <Schema extends z.ZodObject>(
   );
   const parsed = schema.safeParse(values);
   const invalid = parsed.error?.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`) ?? [];
-  // The output is checked, too: it contains the defaults, and each value in its normal form.
+  // The output is checked too, because it contains the defaults and the normalized values.
   const refused = values.NODE_ENV === 'production' ? refusals(schema, [values, parsed.data ?? {}]) : [];
   const problems = [...invalid, ...refused];
   if (parsed.success && problems.length === 0) return parsed.data;
@@ -40,7 +41,7 @@ export const publicUrl = <Schema extends z.ZodType>(schema: Schema, use: PublicU
 };
 
 const refusals = (schema: z.ZodObject, values: readonly Record<string, unknown>[]): string[] => {
-  /** Secrets and their variables. No two may be equal, because each belongs to another part of the product. */
+  /** Variables by secret. No two secrets may be equal, because each belongs to a different part of the product. */
   const secrets = new Map<unknown, string>();
   return Object.entries(schema.shape).flatMap(([name, field]) => {
     const variable = { name, isProvider: providerUrls.has(field), publicUse: publicUrls.get(field) };
@@ -138,7 +139,10 @@ export const redisUrl = z
  * https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/
  */
 const telemetryShape = {
-  /** Where traces, metrics and logs go, by OTLP over HTTP in JSON, such as `http://collector:4318`. Default: nowhere. */
+  /**
+   * Collector for traces, metrics and logs by OTLP over HTTP in JSON, such as `http://collector:4318`. Default:
+   * none.
+   */
   OTEL_EXPORTER_OTLP_ENDPOINT: urlWithoutSlash.optional(),
   /** Headers for the collector: `name=value` pairs, separated by commas. */
   OTEL_EXPORTER_OTLP_HEADERS: z.string().optional(),
@@ -155,7 +159,7 @@ const telemetryShape = {
       'parentbased_traceidratio',
     ])
     .default('parentbased_always_on'),
-  /** The share of the traces that a sampler by ratio records, from 0 to 1. */
+  /** The fraction of traces that a ratio sampler records, from 0 to 1. */
   OTEL_TRACES_SAMPLER_ARG: z.coerce.number().min(0).max(1).default(1),
   /** How often metrics are sent, in milliseconds. */
   OTEL_METRIC_EXPORT_INTERVAL: z.coerce.number().int().min(1_000).max(3_600_000).default(60_000),

@@ -4,7 +4,10 @@ import type { EventDefinition } from '@fitness/proto/events/define-event.ts';
 import type { Channel } from 'amqplib';
 import { MINUTE_MS, SECOND_MS } from '../kernel/clock.ts';
 
-/** How long a failed event waits before each further attempt; after the last one it is dead-lettered. */
+/**
+ * Delays before each further attempt to handle a failed event. After the last attempt, the event is
+ * dead-lettered.
+ */
 export const RETRY_DELAYS_MS: readonly number[] = [
   SECOND_MS,
   5 * SECOND_MS,
@@ -13,13 +16,16 @@ export const RETRY_DELAYS_MS: readonly number[] = [
   10 * MINUTE_MS,
 ];
 
-/** After this many deliveries without an ack, the broker dead-letters a message, which probably crashes its consumer. */
+/**
+ * The broker dead-letters a message after this many deliveries without an ack. Such a message probably crashes
+ * its consumer.
+ */
 const DELIVERY_LIMIT = 20;
-/** Listing dead letters delivers and returns each of them, which must never delete one. */
+/** Listing dead letters delivers each of them and returns it to the queue. This must never delete one. */
 const UNLIMITED_DELIVERIES = 1_000_000_000;
 
 export const eventsExchangeName = (namespace: string): string => `${namespace}.events`;
-/** The queue of one consumer of a service, which is bound to the type of its event alone. */
+/** The queue of one consumer of a service, bound only to the type of its event. */
 export const consumerQueue = (namespace: string, service: string, consumer: string): string =>
   `${formerEventsQueue(namespace, service)}.${consumer}`;
 /** The single queue for all consumers of a service in release 1.0. It is read while it exists, but not declared. */
@@ -30,36 +36,36 @@ export const deadLetterQueue = (namespace: string, service: string): string => `
 export const deadLetterLock = (namespace: string, service: string): string =>
   `${deadLetterQueue(namespace, service)}.lock`;
 /**
- * The queue in which events wait for their next attempt, and the exchange that leads to it. The routing key of a waiting event
- * is the name of its consumer's queue, to which it returns.
+ * Name of the queue in which events wait for their next attempt, and of the exchange that leads to it. The
+ * routing key of a waiting event is the name of its consumer's queue, to which it returns.
  */
 export const waitQueue = (namespace: string, service: string, delayMs: number): string =>
   `${waitQueuePrefix(namespace, service)}${delayMs}`;
 export const waitQueuePrefix = (namespace: string, service: string): string =>
   `${namespace}.${service}.wait.`;
 /**
- * The direct exchange that leads to the queues of one service by their names. Every queue can be reached by the
- * default exchange, too, but a permission for that would cover the queues of all services.
+ * The direct exchange that routes to the queues of one service by name. The default exchange reaches every queue
+ * too, but a permission for it would cover the queues of all services.
  */
 export const serviceExchange = (namespace: string, service: string): string => `${namespace}.${service}`;
 /** The queue of a command, e.g. `sms.send`. */
 export const commandQueue = (namespace: string, command: string): string =>
   `${namespace}.commands.${command}`;
-/** The direct exchange that leads to the queues of commands and of their replies, by their names. */
+/** The direct exchange that routes to the queues of commands and replies by name. */
 export const commandsExchange = (namespace: string): string => `${namespace}.commands`;
-/** The queue with the replies to one client; `id` is new for each of its channels. */
+/** The queue for the replies to one client. Each of the client's channels has a new `id`. */
 export const replyQueue = (namespace: string, command: string, id: string): string =>
   `${commandQueue(namespace, command)}.replies.${id}`;
 
 /**
- * Who declares exchanges and queues. `declared`: the processes do. `provisioned`: an operator has done it (provisioning/
- * rabbitmq.ts); the processes may not, and check the mark and their own queues.
+ * Who declares exchanges and queues. `declared`: the processes do. `provisioned`: an operator has done so
+ * (provisioning/rabbitmq.ts). The processes then lack the permission, and only check the mark and their queues.
  */
 export type Topology = 'declared' | 'provisioned';
 
 /**
- * Replicated and on disk before it is confirmed. At-least-once dead lettering requires `reject-publish`; without both, a
- * message could be lost between two queues.
+ * A message is replicated and on disk before it is confirmed. At-least-once dead lettering requires
+ * `reject-publish`. Without both, a message could be lost between two queues.
  */
 const QUORUM = {
   'x-queue-type': 'quorum',
@@ -187,8 +193,8 @@ const declareQueues = async (channel: Channel, queues: readonly QueueDefinition[
 export const topologyMarkPrefix = (namespace: string): string => `${namespace}.topology.`;
 
 /**
- * The name of an exchange that only marks the provisioned topology: it exists once the consumers of these events have their
- * queues. A process may not see the queues of others, and an event without a queue would be lost for its consumer.
+ * The name of an exchange that only marks the provisioned topology. It exists once all consumers of these events
+ * have queues. A process cannot check the queues of others, and a consumer without a queue would lose its events.
  */
 export const topologyMark = (namespace: string, events: readonly EventDefinition[]): string => {
   const queues = consumersOf(events).map(
@@ -199,9 +205,9 @@ export const topologyMark = (namespace: string, events: readonly EventDefinition
 };
 
 /**
- * Declares the exchange and the queue of every consumer of `events`. After this, a publisher loses no event for a consumer that
- * was never started. If the topology is provisioned, only the mark is checked, because a process may not see the queues of
- * others. Rejects with a 404 when the mark is missing.
+ * Declares the exchange and the queue of every consumer of `events`. After this, no event is lost for a consumer
+ * that has never been started. If the topology is provisioned, only the mark is checked, because a process cannot
+ * check the queues of others. Rejects with a 404 if the mark is missing.
  */
 export const declareConsumerQueues = async (
   channel: Channel,
@@ -231,8 +237,8 @@ interface ServiceQueues {
 }
 
 /**
- * Declares the exchanges and all queues of one service, or only checks them if they are provisioned. Rejects when a queue of
- * that name exists with other arguments.
+ * Declares the exchanges and all queues of one service, or only checks them if they are provisioned. Rejects if a
+ * queue exists with other arguments.
  */
 export const declareServiceQueues = async (
   channel: Channel,
@@ -283,9 +289,9 @@ export const HEADER = {
   originalRoutingKey: 'x-original-routing-key',
   /** ISO 8601, UTC. */
   firstFailure: 'x-first-failure',
-  /** Milliseconds since 1970; an event is not handled earlier. */
+  /** Milliseconds since 1970. The event is not handled earlier. */
   notBefore: 'x-not-before',
-  /** Milliseconds since 1970; a command is not handled later. */
+  /** Milliseconds since 1970. The command is not handled later. */
   deadline: 'x-deadline',
   traceparent: 'traceparent',
 } as const;

@@ -1,6 +1,6 @@
 /**
- * `Idempotency-Key`: per user, for 24 hours. The reply is stored in the transaction of the effect: a
- * crash leaves both or neither.
+ * Implements `Idempotency-Key`, per user and for 24 hours. The reply is stored in the transaction of the effect,
+ * so a crash leaves both or neither.
  */
 import { createHash } from 'node:crypto';
 import type { ClientSession, Connection } from 'mongoose';
@@ -47,8 +47,8 @@ export interface StoredReply {
 }
 
 /**
- * Stores the reply for `result` in the transaction of the effect. A use case calls it last inside its transaction. Throws
- * `idempotency.running` when another run has taken over the key.
+ * Stores the reply for `result` in the transaction of the effect. A use case calls it last inside its
+ * transaction. Throws `idempotency.running` if another run has taken over the key.
  */
 export type Complete<Result> = (session: ClientSession, result: Result) => Promise<void>;
 
@@ -62,11 +62,11 @@ interface IdempotencyRequest {
 
 export interface Idempotency {
   /**
-   * Returns the stored reply for a repeated key, byte for byte; else runs `work` and returns `present` of its result. 422
-   * for the field `idempotency_key` with a different fingerprint (in any service), 409 during the first run. When the
-   * process of the first run has died, a repeat takes the key over after {@link CLAIM_MS}. A run that throws releases its
-   * key, unless its outcome is unknown: the key then stays with this request, and a repeat takes it over. `present` must not
-   * make remote calls.
+   * Returns the stored reply for a repeated key, byte for byte. Otherwise runs `work` and passes its result to
+   * `present`. Throws 422 for the field `idempotency_key` if the fingerprint differs (in any service), and 409
+   * during the first run. If the process of the first run dies, a repeat takes over the key after
+   * {@link CLAIM_MS}. A run that throws releases its key, unless its outcome is unknown. The key then stays with
+   * this request, and a repeat takes it over. `present` must not make remote calls.
    */
   run<Result, Reply extends StoredReply>(
     request: IdempotencyRequest,
@@ -74,20 +74,20 @@ export interface Idempotency {
     work: (complete: Complete<Result>) => Promise<Result>,
   ): Promise<Reply>;
   /**
-   * Deletes at most `limit` stored replies of an erased user, which contain personal data, and returns how many: a step of
-   * the erasure.
+   * One step of an erasure: deletes at most `limit` stored replies of the user, which contain personal data.
+   * Returns the number of deleted replies.
    */
   eraseAccount(session: ClientSession, userId: number, limit: number): Promise<number>;
 }
 
 /**
- * A user's key belongs to one request over all services. Each service stores its keys with their effects in its own
- * database; this check is shared.
+ * A user's key belongs to one request across all services. Each service stores its keys with their effects in its
+ * own database, and all services share this check.
  */
 export interface CrossServiceCheck {
   /**
-   * Registers the request under the key `id` for `ttlMs`; false if another request is registered under it. True when the
-   * check is unavailable: each service then decides by its own database, and no effect happens twice.
+   * Registers the request under the key `id` for `ttlMs`. Returns false if another request has this key. Returns
+   * true if the check is unavailable: each service then relies on its own database, and no effect happens twice.
    */
   register(id: string, requestHash: string, ttlMs: number): Promise<boolean>;
   /** Frees the key: the request had no effect. */
@@ -123,7 +123,7 @@ export interface IdempotencyOptions {
   connection: Connection;
   crossServiceCheck: CrossServiceCheck;
   clock: Clock;
-  /** The clock of claims, which an advance of `clock` must not end. Default: `clock`. */
+  /** The clock for claims, which must not expire when `clock` is advanced. Default: `clock`. */
   realTime?: Clock | undefined;
   uuid: () => string;
   renewMs?: number | undefined;
@@ -142,8 +142,8 @@ export const createIdempotency = ({
   const claimEnd = (): Date => new Date(realTime.now().getTime() + CLAIM_MS);
 
   /**
-   * Whether the claim of the other run was taken over. This uses a transaction, which fails at a locked row after
-   * {@link LOCK_WAIT_MS}: a single write would wait until the transaction of a dead process ends.
+   * Takes over the claim of another run, and returns whether it succeeded. A transaction gives up on a locked row
+   * after {@link LOCK_WAIT_MS}. A single write would wait until the transaction of a dead process ends.
    */
   const takeOver = async (filter: Partial<Entry>, newClaim: Partial<Entry>): Promise<boolean> => {
     const update = async (session: ClientSession): Promise<boolean> =>
@@ -160,12 +160,12 @@ export const createIdempotency = ({
   /** Renews the claim until the returned function is called. */
   const keepClaim = (ownClaim: Partial<Entry>): (() => void) =>
     keepRenewing(
-      // It fails while the transaction of the run has the row locked.
+      // This fails while the transaction of the run has the row locked.
       () => entries.updateOne(ownClaim, { $set: { claimed_until: claimEnd() } }, { maxTimeMS: LOCK_WAIT_MS }),
       { intervalMs: renewMs, maxDurationMs: LONGEST_RUN_MS },
     );
 
-  /** Deletes the claim, so that the key can be used again: the run had no effect. */
+  /** Deletes the claim after a run without an effect, so the key can be used again. */
   const releaseClaim = async (
     ownClaim: Partial<Entry> & { _id: string },
     requestHash: string,
@@ -206,7 +206,7 @@ export const createIdempotency = ({
       throw runningError();
     }
     if (existing.request_hash !== requestHash) {
-      // The check had lost the first request and has registered this one. A repeat of the first would be refused.
+      // The check lost the first request and registered this one. Without a release, it would refuse a repeat of the first.
       await crossServiceCheck.release(id, requestHash);
       throw otherRequestError();
     }
@@ -228,7 +228,7 @@ export const createIdempotency = ({
     const requestHash = hashOf(request.fingerprint);
     if (!(await crossServiceCheck.register(id, requestHash, TTL_MS))) throw otherRequestError();
     const stored = await claim(id, request.userId, requestHash, claimId);
-    // The hash covers the route: the stored reply comes from the same presenter.
+    // The hash covers the route, so the stored reply comes from the same presenter.
     if (stored !== undefined) return stored as Reply;
     const ownClaim = { _id: id, claim: claimId, reply: null };
     const stopRenewing = keepClaim(ownClaim);

@@ -21,8 +21,8 @@ const BACKOFF_MAX_MS = 50;
 /** See {@link conflictCeilingMs}. */
 const CONFLICT_BACKOFF_MAX_MS = 1_000;
 /**
- * How often the driver sends a command by default, with the delays of the driver specification
- * (`client-backpressure.md`). More attempts would keep an overloaded database overloaded.
+ * The number of times that the driver sends a command by default. The delays are those of the driver
+ * specification (`client-backpressure.md`). More attempts would keep an overloaded database overloaded.
  */
 const OVERLOAD_TRIES = 3;
 const OVERLOAD_BACKOFF_MIN_MS = 50;
@@ -35,11 +35,15 @@ export interface TransactionOptions {
   deadlineMs?: number | undefined;
   log?: Logger | undefined;
   /**
-   * Default `snapshot`. `default` sends none: a replica set reads one snapshot either way, and the majority commit makes
-   * the read data durable. Needed when the first command is `bulkWrite`, which some servers refuse with a read concern.
+   * Default `snapshot`. `default` sends no read concern. A replica set reads one snapshot either way, and the
+   * majority commit makes the read data durable. Needed if the first command is `bulkWrite`, which some servers
+   * refuse with a read concern.
    */
   readConcern?: 'snapshot' | 'default' | undefined;
-  /** False when a later failure of the request still means that nothing was changed. Default true. */
+  /**
+   * Whether the commit is an effect of the request. If false, a later failure of the request still means that
+   * nothing was changed. Default true.
+   */
   isEffect?: boolean | undefined;
 }
 
@@ -57,14 +61,14 @@ const attempts = new WeakMap<ClientSession, Attempt>();
 /**
  * Runs `work` in one transaction and returns its result after the commit.
  *
- * `work` may run several times: after a write conflict it starts again. It must therefore read every document that it
- * changes inside itself, pass `session` to every query, and have no effect outside the database; {@link afterCommit} is
- * for such effects. Queries of one session must run one after the other, never with Promise.all.
+ * `work` may run several times, because it starts again after a write conflict. It must therefore read every document
+ * that it changes, pass `session` to every query, and have no effect outside the database. Use {@link afterCommit} for
+ * such effects. Queries of one session must run one after the other, never with Promise.all.
  *
- * Rejects, with nothing stored, with:
+ * Stores nothing and rejects with:
  * - the error of `work`;
- * - `unavailable`, when write conflicts last until the deadline, or the request's deadline has passed before the commit;
- * - the error of the database, when it stays overloaded.
+ * - `unavailable`, if write conflicts last until the deadline, or if the request's deadline passes before the commit;
+ * - the error of the database, if it stays overloaded.
  *
  * If it is unknown whether a commit took effect, the commit is repeated until the deadline. Then it rejects with
  * `outcome_unknown`.
@@ -154,18 +158,18 @@ const overloadDelayMs = (overloads: number, error: unknown): number => {
   return jitteredDelayMs(overloads, Math.min(minMs, OVERLOAD_BACKOFF_MAX_MS), OVERLOAD_BACKOFF_MAX_MS);
 };
 
-/** An overloaded database has executed none of the commits that were sent. */
+/** An overloaded database rejected every commit that was sent, and executed none of them. */
 class RejectedCommit extends Error {
   override name = 'RejectedCommit';
 }
 
 /**
- * Commits, and repeats the commit while its outcome is unknown. A repeated commit of one transaction has one effect.
- * Only two responses mean that there was none: TransientTransactionError of an aborted transaction, and a rejection
- * before execution. Every other error leaves the outcome open, whatever its labels: the server gives no label to an
- * interrupted commit, and the driver sets UnknownTransactionCommitResult only for some commits. After such an error,
- * the two responses are not trusted either: a restarted server may not know a transaction that it has stored, and a
- * rejection may apply only to the repeat.
+ * Commits, and repeats the commit while its outcome is unknown. Repeating the commit of a transaction has no
+ * further effect. Only two responses mean that the commit had no effect: TransientTransactionError for an aborted
+ * transaction, and a rejection before execution. Every other error leaves the outcome open, whatever its labels.
+ * The server does not label an interrupted commit, and the driver sets UnknownTransactionCommitResult only for
+ * some commits. After such an error, even these two responses are not trusted. A restarted server may not know a
+ * transaction that it has stored, and a rejection may apply only to the repeat.
  */
 const commit = async (session: ClientSession, deadline: number): Promise<void> => {
   let isUnknown = false;
@@ -198,11 +202,11 @@ const isDriverRefusal = (error: unknown): boolean =>
     !(error instanceof mongoose.mongo.MongoClientClosedError)) ||
   !(error instanceof mongoose.mongo.MongoError);
 
-/** Whether a transaction failed because others had its documents locked until its deadline. */
+/** Whether a transaction failed because others had locked its documents until its deadline. */
 export const isConflictTimeout = (error: unknown): boolean =>
   isAppError(error) && error.kind === 'unavailable' && isTransient(error);
 
-/** Whether a failed transaction may be stored. */
+/** Whether a failed transaction may have been committed. */
 export const isOutcomeUnknown = (error: unknown): boolean =>
   isAppError(error) && error.code === OUTCOME_UNKNOWN;
 
@@ -223,17 +227,17 @@ const attemptOf = (session: ClientSession, caller: string): Attempt => {
 };
 
 /**
- * Runs `fn` last inside the transaction of `session`; an error aborts the transaction. For writes that are collected and
- * sent together. Throws for a session that is not from `inTransaction`.
+ * Runs `fn` at the end of the transaction of `session`. An error aborts the transaction. Use it for writes that
+ * are collected and sent together. Throws if `session` is not from `inTransaction`.
  */
 export const beforeCommit = (session: ClientSession, fn: () => Promise<void>): void => {
   attemptOf(session, 'beforeCommit').beforeCommit.push(fn);
 };
 
 /**
- * Runs `fn` once after the commit of the transaction of `session`, never after an abort. `inTransaction` waits for it. A
- * crash right after the commit loses it: use it only to speed up what would happen anyway. A failure is logged. Throws
- * for a session that is not from `inTransaction`.
+ * Runs `fn` once after the transaction of `session` commits, and never after an abort. `inTransaction` waits for
+ * it. A crash right after the commit loses it: use it only to speed up what would happen anyway. A failure is
+ * logged. Throws if `session` is not from `inTransaction`.
  */
 export const afterCommit = (session: ClientSession, fn: () => unknown): void => {
   attemptOf(session, 'afterCommit').afterCommit.push(fn);
@@ -242,16 +246,16 @@ export const afterCommit = (session: ClientSession, fn: () => unknown): void => 
 /** An object that identifies the current attempt of the transaction of `session`. */
 export const attemptKey = (session: ClientSession): object => attemptOf(session, 'attemptKey');
 
-/** Whether the database requests a new attempt of the transaction. */
+/** Whether the database asks for the transaction to be retried. */
 const isTransient = (error: unknown): boolean => hasLabel(error, 'TransientTransactionError');
 
-/** Whether a write outside a transaction conflicted with another one; it can be repeated. */
+/** Whether a write outside a transaction conflicted with another write. It can be repeated. */
 export const isWriteConflict = (error: unknown): boolean =>
   (error as { code?: unknown }).code === WRITE_CONFLICT;
 
 /**
- * Whether a unique index refused a write; with `indexOrField`, whether it was the index of this name or one over this
- * field. The database has then aborted the current transaction: no further query of that session works.
+ * Whether a unique index refused a write. `indexOrField` limits this to the index of this name, or to indexes on
+ * this field. The database has then aborted the current transaction, and no further query of its session works.
  */
 export const isDuplicateKey = (error: unknown, indexOrField?: string): boolean =>
   causesOf(error).some((link) => {

@@ -1,4 +1,4 @@
-/** The counts of requests: what belongs to a request is counted, however it is sent, and nothing else. */
+/** A request's cost includes every command that belongs to it, however it is sent, and nothing else. */
 import { setImmediate } from 'node:timers/promises';
 import { GUEST } from '@fitness/shared/kernel/caller.ts';
 import { createTickBatch } from '@fitness/shared/kernel/tick-batch.ts';
@@ -19,7 +19,7 @@ let connection: Connection;
 let meter: Awaited<ReturnType<typeof openCostMeter>>;
 let handle: () => Promise<unknown>;
 
-/** Stands for the server: runs `handle` in the async context of the request. */
+/** Stands in for the server: runs `handle` in the async context of the request. */
 const send: Send = async (_method, _path, options) => {
   const requestId = options?.headers?.['x-request-id'];
   await runWithTrace({ traceparent, requestId }, handle);
@@ -46,7 +46,7 @@ const costs = async (work: () => Promise<unknown>, commands: readonly string[]):
   return meter.faults({ route: 'GET /things', as: GUEST, commands });
 };
 
-test('other commands of the process do not count, whatever they read', async () => {
+test('commands outside of the request are not counted, even if they read the same data', async () => {
   const other = setInterval(() => void read(), 1);
   const work = async () => {
     for (let index = 0; index < 5; index += 1) await read();
@@ -57,7 +57,7 @@ test('other commands of the process do not count, whatever they read', async () 
   expect(faults).toEqual([]);
 });
 
-test('commands of a request count, even in a transaction, a shared read, or after the response', async () => {
+test('commands of a request are counted even in a transaction, in a shared read, or after the response', async () => {
   const batch = createTickBatch(async () => read());
   const sequences = createSequences(connection);
   await sequences.next('a');
@@ -81,7 +81,7 @@ test('commands of a request count, even in a transaction, a shared read, or afte
   ).toEqual([]);
 });
 
-test('one run of several that costs more is a fault, and so is a row that states too much', async () => {
+test('a single run that costs more is a fault, and so is a row that states too high a cost', async () => {
   let runs = 0;
   const unsteady = async () => {
     runs += 1;
@@ -94,7 +94,7 @@ test('one run of several that costs more is a fault, and so is a row that states
   expect(await costs(read, ['find things', 'find things'])).toHaveLength(3);
 });
 
-test('a command that asks every shard is found, inside and outside of requests', async () => {
+test('a command that queries every shard is reported, inside and outside of requests', async () => {
   await things().findOne({ owner: 1 });
   expect(meter.shardFaults()).not.toContain('every shard is asked: things find: name');
   await things().findOne({ name: 'x' });
