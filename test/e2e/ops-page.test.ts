@@ -350,7 +350,7 @@ test('the page of a member shows everything about them except secrets', async ()
     '230,000 Tooman',
     'Iron House',
     'Eight weeks of strength',
-    'android, fa',
+    'Android, Persian',
     'owns 1 gym',
     'has 1 open withdrawal',
     'Profile changed',

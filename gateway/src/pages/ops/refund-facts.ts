@@ -61,7 +61,7 @@ export const readPrices = async (operator: Operator): Promise<Prices> => {
 };
 
 /** Undefined if the price is not known. */
-export const priceOf = ({ product_id: id }: Refund, prices: Prices): number | undefined => {
+const priceOf = ({ product_id: id }: Refund, prices: Prices): number | undefined => {
   const product = productOf(id);
   return product && prices?.[product];
 };

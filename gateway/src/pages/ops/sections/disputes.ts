@@ -7,7 +7,6 @@ import { type Confirmation, decisionOf } from '../decision.ts';
 import { memberLink, type Names } from '../members.ts';
 import {
   type Prices,
-  priceOf,
   productName,
   type Refund,
   readBuyers,
@@ -109,14 +108,9 @@ ${actionForm(operator, SLUG, {
 })}</li>\n`;
 };
 
-/** Names the current price too, if it is known. */
-const refundedLabel = (operator: Operator, refund: Refund, prices: Prices): Message => {
-  const product = productName(operator, refund.product_id);
-  const amount = priceOf(refund, prices);
-  return amount === undefined
-    ? message('ops.refunded', { product })
-    : message('ops.refunded.price', { product, amount });
-};
+/** Without an amount: the store refunds what was paid, which may differ from the current price. */
+const refundedLabel = (operator: Operator, { product_id: id }: Refund): Message =>
+  message('ops.refunded', { product: productName(operator, id) });
 
 const grantedLabel = (operator: Operator, { product_id: id }: Refund): Message =>
   message('ops.granted', { product: productName(operator, id) });
@@ -128,7 +122,7 @@ ${refundFacts(operator, refund, buyers, prices)}
 ${actionForm(operator, SLUG, {
   hidden: { refund_id: id },
   buttons: [
-    ['refunded', refundedLabel(operator, refund, prices), 'secondary'],
+    ['refunded', refundedLabel(operator, refund), 'secondary'],
     ['granted', grantedLabel(operator, refund), 'danger'],
   ],
 })}</li>\n`;
@@ -249,7 +243,7 @@ const refundDecision = (outcome: 'refunded' | 'granted'): NonNullable<Section['a
         button:
           outcome === 'granted'
             ? { label: grantedLabel(operator, refund), isDestructive: true }
-            : { label: refundedLabel(operator, refund, prices) },
+            : { label: refundedLabel(operator, refund) },
         back: { label: message('ops.disputes.all') },
       };
     },

@@ -323,7 +323,7 @@ export const catalogue = {
   'ops.waiting.count': 'Open',
   'ops.waiting.oldest': 'Oldest',
   'ops.waiting.late_after': 'Deadline',
-  'ops.waiting.late': 'late',
+  'ops.waiting.late': 'open, the oldest is late',
   'ops.waiting.open': 'open',
   'ops.waiting.unknown': 'The number is not known.',
   'ops.waiting.not_read': 'These lists cannot be read right now: {names}',
@@ -428,7 +428,6 @@ export const catalogue = {
   'ops.store.myket': 'Myket',
   'ops.reason': 'Reason',
   'ops.refunded': 'Mark {product} as refunded',
-  'ops.refunded.price': 'Mark {product} ({amount} Tooman) as refunded',
   'ops.refunded.title': 'Mark purchase {id} as refunded?',
   'ops.refunded.lead':
     'Refund the purchase in the store first. You cannot undo this, and the member is notified.',

@@ -322,7 +322,7 @@ export const catalogue: Catalogue = {
   'ops.waiting.count': 'تعداد',
   'ops.waiting.oldest': 'قدیمی‌ترین',
   'ops.waiting.late_after': 'مهلت رسیدگی',
-  'ops.waiting.late': 'با تأخیر',
+  'ops.waiting.late': 'در انتظار، قدیمی‌ترین با تأخیر',
   'ops.waiting.open': 'در انتظار',
   'ops.waiting.unknown': 'تعداد مشخص نیست.',
   'ops.waiting.not_read': 'این فهرست‌ها فعلاً در دسترس نیستند: {names}',
@@ -426,7 +426,6 @@ export const catalogue: Catalogue = {
   'ops.store.myket': 'مایکت',
   'ops.reason': 'دلیل',
   'ops.refunded': 'ثبت بازپرداخت {product}',
-  'ops.refunded.price': 'ثبت بازپرداخت {product} ({amount} تومان)',
   'ops.refunded.title': 'بازپرداخت خرید {id} ثبت شود؟',
   'ops.refunded.lead':
     'اول پول خرید را در فروشگاه برگردانید. این کار برگشت‌پذیر نیست و عضو از آن باخبر می‌شود.',
