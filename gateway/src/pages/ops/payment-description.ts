@@ -3,7 +3,7 @@ import { LOCALES, translate } from '@fitness/shared/kernel/i18n/translate.ts';
 
 export interface Described {
   description: string | null;
-  /** `ref_number` is of a deposit, and `reference` of a withdrawal. */
+  /** A deposit has `ref_number`, and a withdrawal has `reference`. */
   meta: { ref_number?: string | null; reference?: string | null } | null;
 }
 
@@ -15,8 +15,9 @@ const DEFAULTS: ReadonlySet<string> = new Set(
 );
 
 /**
- * Words of a person, or the title of what was paid for. Null for a default description, which the wallet stores in the language of the
- * request: the type of the payment says the same. The wallet appends the reference number to the description of a deposit.
+ * The member's own words, or the title of the purchased item. Null for a default description: the wallet stores it in
+ * the language of the request, and the payment type says the same. The wallet appends the reference number to the
+ * description of a deposit.
  */
 export const descriptionOf = ({ description, meta }: Described): string | null => {
   const number = meta?.ref_number;

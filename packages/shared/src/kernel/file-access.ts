@@ -1,7 +1,7 @@
 /**
- * Calls to a file system that may stop responding, such as that of a network volume. A call that hangs occupies one
- * of Node's four threads, which also hash passwords and resolve names. Only one call runs at a time, and none starts
- * while one is past its limit.
+ * Calls to a file system that may stop responding, such as a network volume. Node has four threads for files, password
+ * hashes and name resolution, and a call that hangs occupies one. Therefore only one call runs at a time, and none
+ * starts while another is past its limit.
  */
 import { unavailable } from './error.ts';
 import { finishesWithin } from './timing.ts';

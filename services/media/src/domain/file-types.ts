@@ -20,8 +20,8 @@ const SIGNATURES: Readonly<Record<string, (head: string) => boolean>> = {
 export const ACCEPTED_TYPES: readonly string[] = Object.keys(SIGNATURES);
 
 /**
- * An animated PNG is a valid PNG. The others are MP4 with the brands that phones and their apps write (ISO/IEC 14496-12): those
- * of Apple, and of 3GPP for GSM and CDMA.
+ * An animated PNG is a valid PNG. The other types are MP4 with the brands that phones and their apps write
+ * (ISO/IEC 14496-12). Apple and 3GPP define these brands.
  */
 const TYPE_ALIASES = new Map([
   ['image/apng', 'image/png'],
