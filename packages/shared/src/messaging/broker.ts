@@ -22,11 +22,14 @@ export interface BrokerOptions {
   startTimeoutMs?: number | undefined;
   /** Resolves even if the first attempt fails. Declarations and consumers begin when the broker is available. */
   mayBeAbsent?: boolean | undefined;
-  /**
-   * The events of the product. The queues of their consumers are declared after every connect, before anything is
-   * published: an event published before a consumer was ever started waits in its queue.
-   */
+  /** The events of the product. Default: none. */
   events?: readonly EventDefinition[] | undefined;
+  /**
+   * The service that publishes; without it, all `events` are published. The queues of the consumers of its events are
+   * declared after every connect, before anything is published: an event published before a consumer was ever started
+   * waits in its queue.
+   */
+  producer?: string | undefined;
   /** Default `declared`. */
   topology?: Topology | undefined;
 }
@@ -70,7 +73,8 @@ export interface Broker {
  * it reconnects without a limit.
  */
 export const connectBroker = async (options: BrokerOptions): Promise<Broker> => {
-  const { namespace, log, events = [], topology = 'declared' } = options;
+  const { namespace, log, events = [], producer, topology = 'declared' } = options;
+  const published = { events, producer, topology };
   const eventsExchange = eventsExchangeName(namespace);
   const connection = await openBrokerConnection({
     url: options.url,
@@ -82,7 +86,7 @@ export const connectBroker = async (options: BrokerOptions): Promise<Broker> => 
   const openChannel: Broker['openChannel'] = (name, setup) =>
     openManagedChannel({ connection, name, setup, log });
   const publisher = await openChannel('publisher', (channel) =>
-    declareConsumerQueues(channel, namespace, events, topology),
+    declareConsumerQueues(channel, namespace, published),
   ).catch(async (error: unknown) => {
     await connection.close();
     throw error;
@@ -97,7 +101,7 @@ export const connectBroker = async (options: BrokerOptions): Promise<Broker> => 
       publishConfirmed(publisher.current(), exchange, routingKey, content, publishOptions),
     restoreConsumerQueues: async (type) => {
       if (consumersOf(events.filter((event) => event.type === type)).length === 0) return false;
-      await withChannel(connection, (channel) => declareConsumerQueues(channel, namespace, events, topology));
+      await withChannel(connection, (channel) => declareConsumerQueues(channel, namespace, published));
       return true;
     },
     withChannel: (use) => withChannel(connection, use),

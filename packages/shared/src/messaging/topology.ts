@@ -125,6 +125,9 @@ export const consumersOf = (events: readonly EventDefinition[]): Consumer[] =>
     }),
   );
 
+/** The types of all events of a service begin with it. */
+export const eventPrefix = (service: string): string => `${service.replaceAll('-', '_')}.`;
+
 /** The services that consume at least one of `events`. */
 export const consumingServices = (events: readonly EventDefinition[]): string[] => [
   ...new Set(consumersOf(events).map(({ service }) => service)),
@@ -204,22 +207,31 @@ export const topologyMark = (namespace: string, events: readonly EventDefinition
   return `${topologyMarkPrefix(namespace)}${hash.slice(0, 16)}`;
 };
 
+/** The events whose consumers need queues before a process publishes. */
+export interface PublishedEvents {
+  /** All events of the product. */
+  events: readonly EventDefinition[];
+  /** The service that publishes; without it, all events are published. */
+  producer?: string | undefined;
+  topology: Topology;
+}
+
 /**
- * Declares the exchange and the queue of every consumer of `events`. After this, no event is lost for a consumer
- * that has never been started. If the topology is provisioned, only the mark is checked, because a process cannot
- * check the queues of others. Rejects with a 404 if the mark is missing.
+ * Declares the exchange and the queue of every consumer of the events of `producer`. After this, no event is lost for a
+ * consumer that has never been started. If the topology is provisioned, only the mark is checked, because a process
+ * cannot check the queues of others. Rejects with a 404 if the mark is missing.
  */
 export const declareConsumerQueues = async (
   channel: Channel,
   namespace: string,
-  events: readonly EventDefinition[],
-  topology: Topology,
+  { events, producer, topology }: PublishedEvents,
 ): Promise<void> => {
-  const consumers = consumersOf(events);
   if (topology === 'provisioned') {
-    if (consumers.length > 0) await channel.checkExchange(topologyMark(namespace, events));
+    if (consumersOf(events).length > 0) await channel.checkExchange(topologyMark(namespace, events));
     return;
   }
+  const prefix = producer === undefined ? '' : eventPrefix(producer);
+  const consumers = consumersOf(events.filter(({ type }) => type.startsWith(prefix)));
   await declareEventsExchange(channel, namespace);
   await declareQueues(
     channel,

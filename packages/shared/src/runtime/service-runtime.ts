@@ -277,6 +277,7 @@ const connectServers = async (
       log,
       name: service,
       events: EVENTS,
+      producer: service,
       topology: config.AMQP_TOPOLOGY,
       // Reads need none, and events wait in the outbox.
       mayBeAbsent: true,

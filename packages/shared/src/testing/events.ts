@@ -11,6 +11,7 @@ import {
   consumingServices,
   deadLetterQueue,
   declareEventsExchange,
+  eventPrefix,
   formerEventsQueue,
   RETRY_DELAYS_MS,
   serviceExchange,
@@ -56,8 +57,8 @@ export const tapEvents = async (broker: Broker, pattern = '#'): Promise<EventTap
 };
 
 /**
- * Deletes the queues of `services` and of their `consumers`, and the `queues` with these names. It deletes the queues that the
- * service runtime declares for every consumer, and the exchanges of the namespace, too.
+ * Deletes the queues of `services`, of their `consumers`, and of the consumers of their events, and the `queues` with these
+ * names. It deletes the exchanges of the namespace, too.
  */
 export const deleteTopology = async (
   broker: Broker,
@@ -83,7 +84,12 @@ export const deleteTopology = async (
     deadLetterQueue(namespace, service),
     ...consumers.map((name) => consumerQueue(namespace, service, name)),
   ]);
-  const ofCatalogue = consumersOf(EVENTS).map(({ service, name }) => consumerQueue(namespace, service, name));
+  const ofCatalogue = consumersOf(EVENTS)
+    .filter(
+      ({ service, type }) =>
+        services.includes(service) || services.some((producer) => type.startsWith(eventPrefix(producer))),
+    )
+    .map(({ service, name }) => consumerQueue(namespace, service, name));
   const ofExchanges = [...services, ...consumingServices(EVENTS)].map((name) =>
     serviceExchange(namespace, name),
   );

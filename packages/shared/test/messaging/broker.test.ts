@@ -10,6 +10,7 @@ import { createRpcClient, serveRpc } from '../../src/messaging/rpc.ts';
 import { startConsumers } from '../../src/messaging/start-consumers.ts';
 import {
   commandQueue,
+  consumerQueue,
   declareEventsExchange,
   declareServiceQueues,
   RETRY_DELAYS_MS,
@@ -204,6 +205,24 @@ describe('the topology', () => {
     await declaring.withChannel((channel) => channel.deleteExchange(mark));
     await removeBroker(declaring, ['provided']);
     await dropDatabase(connection);
+  });
+
+  test('a producer declares the queues of the consumers of its events, and no others', async () => {
+    const namespace = newNamespace();
+    const events = [
+      { ...orderPlaced, consumers: ['billing'] },
+      { ...orderPlaced, type: 'other.order.placed', consumers: ['billing'] },
+    ];
+    const broker = await connectBroker({ url: amqpUrl(), namespace, log, events, producer: 'shop' });
+    const exists = (type: string): Promise<boolean> =>
+      broker
+        .withChannel((channel) => channel.checkQueue(consumerQueue(namespace, 'billing', type)))
+        .then(
+          () => true,
+          () => false,
+        );
+    expect([await exists(orderPlaced.type), await exists('other.order.placed')]).toEqual([true, false]);
+    await removeBroker(broker, ['billing']);
   });
 
   test('each retry delay is longer than the one before', () => {

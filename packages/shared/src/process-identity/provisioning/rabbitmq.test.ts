@@ -7,6 +7,7 @@ import {
   consumingServices,
   deadLetterLock,
   deadLetterQueue,
+  eventPrefix,
   eventsExchangeName,
   formerEventsQueue,
   RETRY_DELAYS_MS,
@@ -17,7 +18,7 @@ import {
   waitQueue,
 } from '../../messaging/topology.ts';
 import { OPERATOR, PROCESSES } from './processes.ts';
-import { eventPrefix, rabbitmqDefinitions } from './rabbitmq.ts';
+import { rabbitmqDefinitions } from './rabbitmq.ts';
 
 const NAMESPACE = 'fitness';
 const names = [...PROCESSES.map(({ name }) => name), OPERATOR];

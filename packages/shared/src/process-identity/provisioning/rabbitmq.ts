@@ -15,6 +15,7 @@ import {
   consumingServices,
   deadLetterLock,
   deadLetterQueue,
+  eventPrefix,
   eventsExchangeName,
   type QueueDefinition,
   RETRY_DELAYS_MS,
@@ -47,9 +48,6 @@ const matching = (names: readonly string[], prefixes: readonly string[] = []): s
   const patterns = [...names.map(toPattern), ...prefixes.map((prefix) => `${toPattern(prefix)}.+`)];
   return patterns.length === 0 ? NOTHING : `^(?:${patterns.join('|')})$`;
 };
-
-/** The types of all events of a service begin with it. */
-export const eventPrefix = (service: string): string => `${service.replaceAll('-', '_')}.`;
 
 /**
  * A process reads the marks of the topology and everything that begins with its name: a later release can have more queues.
