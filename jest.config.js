@@ -45,8 +45,8 @@ export default {
       [`${everything}/test/**/*.long.test.ts`, 'test/architecture/**/*.long.test.ts'],
       withServers,
     ),
-    project('e2e', ['test/e2e/**/!(*.long).test.ts'], withProduct),
-    project('e2e-long', ['test/e2e/**/*.long.test.ts'], withProduct),
+    project('smoke', ['test/e2e/**/*.smoke.test.ts'], withProduct),
+    project('e2e', ['test/e2e/**/!(*.smoke).test.ts'], withProduct),
     project('compose', ['test/compose/**/*.test.ts'], { ...withImages, runner: withProduct.runner }),
   ],
 };

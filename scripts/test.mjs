@@ -1,12 +1,12 @@
 /**
- * `npm test`: runs unit tests and checks, then tests against real servers and of the whole product in parallel.
+ * `npm test`: runs unit tests and checks, then tests against real servers and a smoke test of the whole product in parallel.
  *
- *   npm test                                    everything but the long tests
- *   npm test -- --only unit                     one or more of: unit, typecheck, lint, service, architecture, e2e, long,
+ *   npm test                                    the usual kinds
+ *   npm test -- --only unit                     one or more of: unit, typecheck, lint, service, architecture, smoke, long, e2e,
  *                                               compose
- *   npm test -- --only service,e2e wallet -t x  further arguments go to jest
- *   npm run test:long                           the long tests (docs/testing.md)
- *   npm run test:replicas                       the end-to-end tests on two replicas of each process
+ *   npm test -- --only service wallet -t x      further arguments go to jest
+ *   npm test -- --newest-servers                the service tests on the servers that the deployments pin
+ *   npm run test:long                           the kinds long and e2e (docs/testing.md)
  *   npm run test:compose                        docker-compose.yml
  */
 import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
@@ -28,30 +28,26 @@ import { onEndSignal } from './lib/signals.mjs';
 import { startStack } from './lib/stack.mjs';
 import { compileCache } from './lib/start-process.mjs';
 import { createSupervisor, lastLines, runTool } from './lib/supervisor.mjs';
-import { makeTemporaryDirectory, mayRunTestsIn, startTestServers } from './lib/test-servers.mjs';
+import {
+  DEADLINE_FACTOR,
+  makeTemporaryDirectory,
+  mayRunTestsIn,
+  startTestServers,
+} from './lib/test-servers.mjs';
 import { createSummary } from './lib/test-summary.mjs';
 import { stopwatch, within } from './lib/time.mjs';
 
-const usualKinds = ['unit', 'typecheck', 'lint', 'service', 'architecture', 'e2e'];
-const kinds = [...usualKinds, 'long', 'servers', 'compose', 'replicas'];
-/** Tests that depend on the broker and on Redis. The kind `servers` runs them on the newest releases. */
-const onServers = {
-  ofServices: [
-    'packages/shared/test/(messaging|runtime)/',
-    'packages/shared/test/mongo/idempotency',
-    'services/identity/test/(revocations|[^/]*-limits)',
-    'services/[^/]*/test/[^/]*(events|notifications)',
-    'gateway/test/credential-cache',
-  ],
-  ofProduct: [
-    'test/e2e/(?![^/]*\\.long\\.)',
-    'test/e2e/(least-privilege|revocation|demotion|redis-kinds)\\.long',
-  ],
-};
+const usualKinds = ['unit', 'typecheck', 'lint', 'service', 'architecture', 'smoke'];
+const kinds = [...usualKinds, 'long', 'e2e', 'compose'];
+/**
+ * The end-to-end tests run once, in the arrangement that finds most: replicas of each process behind HAProxy, on the servers that
+ * the deployments pin, with the users and permissions of a deployment. The smoke test runs in that of `npm start`.
+ */
+const END_TO_END = { replicas: 2, isRestricted: true };
 const startedAt = Date.now();
 const logDirectory = join(dataDirectory, 'test-logs');
 const log = (/** @type {string} */ line) => console.log(line);
-/** The option that runs tests of any kind on the newest servers. */
+/** The option that runs the service tests on the newest servers. The kinds `long` and `e2e` always do. */
 const newestServers = '--newest-servers';
 const summary = createSummary();
 const supervisor = createSupervisor({
@@ -99,8 +95,8 @@ function parse(args) {
   const usual = usualKinds.filter(
     (kind) => forJest.length === 0 || (kind !== 'typecheck' && kind !== 'lint'),
   );
-  const isNewest = only.includes('servers') || args.includes(newestServers);
-  return { selected: new Set(only.length > 0 ? only : usual), forJest, isNewest };
+  const selected = new Set(only.length > 0 ? only : usual);
+  return { selected, forJest, isNewest: args.includes(newestServers) };
 }
 
 /** The type checkers are Go programs. With fewer garbage collections than the default (100), they take a fifth less CPU time. */
@@ -155,6 +151,7 @@ async function runJest(projects, args, environment, directory) {
     env: {
       ...process.env,
       NODE_COMPILE_CACHE: compileCache(),
+      DEADLINE_FACTOR,
       ...environment,
       TEST_KEYS_DIRECTORY: keysDirectory(),
       TEST_RESULTS: resultFile,
@@ -191,22 +188,24 @@ async function untilJestEnds(child, resultFile) {
 }
 
 /**
- * @param {string[]} projects
+ * Runs the project `smoke` or `e2e` on a new product.
+ * @param {'smoke' | 'e2e'} project
  * @param {Promise<import('./lib/servers/index.mjs').Servers>} starting
  * @param {NodeJS.ProcessEnv} browser
  * @param {string[]} args
- * @param {{ directory: string, replicas: number }} options
  */
-async function runEndToEnd(projects, starting, browser, args, { directory, replicas }) {
+async function runOnProduct(project, starting, browser, args) {
   const elapsed = stopwatch();
   let servers;
   let stack;
+  const directory = join(/** @type {string} */ (temporary), project);
+  const replicas = project === 'e2e' ? END_TO_END.replicas : 1;
   try {
     servers = await starting;
     stack = await startStack({ supervisor, servers, directory, logDirectory, replicas });
   } catch (error) {
     if (supervisor.closing) throw new Stopped();
-    summary.count(false, `--only ${projects.includes('e2e') ? 'e2e' : 'long'}`);
+    summary.count(false, `--only ${project}`);
     log(`FAILED  the product does not start: ${messageOf(error)}`);
     return;
   }
@@ -218,7 +217,7 @@ async function runEndToEnd(projects, starting, browser, args, { directory, repli
     E2E_SANDBOX_URL: stack.sandboxUrl,
     E2E_STACK: stack.file,
   };
-  await runJest(projects, args, environment, directory);
+  await runJest([project], args, environment, directory);
   await stack.close();
 }
 
@@ -230,54 +229,40 @@ async function runStage(name, work) {
 
 async function main() {
   const { selected, forJest, isNewest } = parse(process.argv.slice(2));
+  if (isNewest) summary.rerunBy = `npm test -- ${newestServers}`;
   await ensurePackages(supervisor, { logFile: join(logDirectory, 'npm-ci.log'), log });
   await handOverToProjectNode();
   mkdirSync(logDirectory, { recursive: true });
   const directory = makeTemporaryDirectory();
   temporary = directory;
   makeKeys(keysDirectory());
-  const isServers = selected.has('servers');
-  const isReplicas = selected.has('replicas');
-  if (isReplicas) summary.rerunBy = 'npm run test:replicas --';
-  if (isNewest) {
-    summary.rerunBy = isServers ? 'npm run test:servers --' : `npm test -- ${newestServers}`;
-    await useNewestServers({ supervisor, logDirectory, log });
-  }
   const chosen = (/** @type {string[]} */ kinds) => kinds.filter((kind) => selected.has(kind));
-  const ofServices = isServers ? ['service', 'long'] : chosen(['service', 'long']);
-  const ofProduct = mayRunTestsIn('test/e2e', forJest)
-    ? isServers
-      ? ['e2e', 'e2e-long']
-      : isReplicas
-        ? ['e2e']
-        : chosen(['e2e', 'long']).map((kind) => (kind === 'long' ? 'e2e-long' : kind))
-    : [];
-  const patternsOf = (/** @type {keyof typeof onServers} */ part) =>
-    isServers && forJest.length === 0 ? onServers[part] : forJest;
-  const withS3 = !isServers && ofServices.length > 0 && mayRunTestsIn('services/media/test', forJest);
+  const ofServices = chosen(['service', 'long']);
+  const onProduct = /** @type {('smoke' | 'e2e')[]} */ (chosen(['smoke', 'e2e'])).filter(() =>
+    mayRunTestsIn('test/e2e', forJest),
+  );
+  // Tests of the product stop its servers, so it gets its own ones. Those of the smoke test start first, because the newest
+  // servers are then first on the PATH.
+  const ofSmoke = onProduct.includes('smoke') ? startNext('smoke') : undefined;
   const starting =
-    ofServices.length + ofProduct.length > 0
-      ? startTestServers({ supervisor, directory, removals, logDirectory, log }, { withS3 })
+    ofServices.length > 0
+      ? startNext('services', {
+          withS3: mayRunTestsIn('services/media/test', forJest),
+          isNewest: isNewest || selected.has('long'),
+        })
       : undefined;
-  // End-to-end tests stop servers, so they get their own ones if others run at the same time. Theirs start after the
-  // others: two starts would install the same program at once.
-  const startingForProduct =
-    ofServices.length > 0 && ofProduct.length > 0
-      ? starting?.then(() => startOthers({ isRestricted: isServers && !hasGivenServers() }))
-      : starting;
-  // Rejections are reported when the promises are awaited, after the work that needs no server.
-  starting?.catch(() => {});
-  startingForProduct?.catch(() => {});
+  const ofEndToEnd = onProduct.includes('e2e')
+    ? startNext('e2e', { isNewest: true, isRestricted: END_TO_END.isRestricted })
+    : undefined;
   // Tests often wait for servers, so there is one more worker than processors.
   const workers = ['--maxWorkers', String(availableParallelism() + 1)];
   const runProjects = async (
     /** @type {string[]} */ projects,
     /** @type {NodeJS.ProcessEnv} */ environment,
-    args = forJest,
   ) => {
     if (projects.length === 0) return;
     await runStage(`${projects.join(' and ')} tests`, () =>
-      runJest(projects, [...workers, ...args], environment, directory),
+      runJest(projects, [...workers, ...forJest], environment, directory),
     );
   };
   await runProjects(chosen(['unit', 'architecture']), {});
@@ -285,20 +270,52 @@ async function main() {
     await runProjects(['compose'], await localImages({ supervisor, logDirectory, log }));
   if (checks.some(({ group }) => selected.has(group))) await runStage('checks', () => runChecks(selected));
   const servers = await starting;
-  if (servers && isNewest) assertNewest(servers);
-  const chromium = selected.has('long') ? await ensureChromium({ supervisor, logDirectory, log }) : undefined;
+  const needsBrowser = selected.has('long') || selected.has('e2e');
+  const chromium = needsBrowser ? await ensureChromium({ supervisor, logDirectory, log }) : undefined;
   const browser = chromium ? { TEST_CHROMIUM: chromium } : {};
   await Promise.all([
-    runProjects(ofServices, { ...servers?.environment, ...browser }, patternsOf('ofServices')),
-    startingForProduct && ofProduct.length > 0
-      ? runStage('end-to-end tests', () =>
-          runEndToEnd(ofProduct, startingForProduct, browser, patternsOf('ofProduct'), {
-            directory,
-            replicas: isReplicas ? 2 : 1,
-          }),
-        )
-      : undefined,
+    runProjects(ofServices, { ...servers?.environment, ...browser }),
+    ofSmoke && runStage('smoke tests', () => runOnProduct('smoke', ofSmoke, browser, forJest)),
+    ofEndToEnd && runStage('end-to-end tests', () => runOnProduct('e2e', ofEndToEnd, browser, forJest)),
   ]);
+}
+
+/** Whether the caller chose servers. Their versions and users are outside of our control. */
+const hasGivenServers = () =>
+  ['MONGODB_URI', 'REDIS_URL', 'AMQP_URL'].some((variable) => process.env[variable]);
+
+/** Servers start one after another: two starts would install the same program at once. @type {Promise<unknown>} */
+let lastStart = Promise.resolve();
+
+/**
+ * Starts the servers of one part of the tests after those of the part before.
+ * @param {string} part names the directories of their data and logs
+ * @param {{ withS3?: boolean, isNewest?: boolean, isRestricted?: boolean }} [options]
+ */
+function startNext(part, options) {
+  const started = lastStart.then(() => startServersOf(part, options));
+  // Rejections are reported when the promises are awaited, after the work that needs no server.
+  started.catch(() => {});
+  lastStart = started.catch(() => {});
+  return started;
+}
+
+/** @param {string} part @param {{ withS3?: boolean, isNewest?: boolean, isRestricted?: boolean }} [options] */
+async function startServersOf(part, { withS3 = false, isNewest = false, isRestricted = false } = {}) {
+  const directory = join(/** @type {string} */ (temporary), part);
+  mkdirSync(directory);
+  const context = {
+    supervisor,
+    directory,
+    removals,
+    logDirectory: join(logDirectory, part),
+    log: (/** @type {string} */ line) => log(`${part}: ${line}`),
+  };
+  const isOurs = !hasGivenServers();
+  if (isNewest && isOurs) await useNewestServers(context);
+  const servers = await startTestServers(context, { withS3, isRestricted: isRestricted && isOurs });
+  if (isNewest && isOurs) assertNewest(servers);
+  return servers;
 }
 
 /** @param {import('./lib/servers/index.mjs').Servers} servers */
@@ -310,22 +327,6 @@ function assertNewest({ redis, rabbitmq }) {
         `These tests need ${name} ${least.join('.')}; this one is ${version || 'of an unknown version'}.`,
       );
   }
-}
-
-/** Whether the caller chose servers. Their users are outside of our control. */
-const hasGivenServers = () =>
-  ['MONGODB_URI', 'REDIS_URL', 'AMQP_URL'].some((variable) => process.env[variable]);
-
-/** @param {{ isRestricted: boolean }} options */
-async function startOthers({ isRestricted }) {
-  const elapsed = stopwatch();
-  const directory = join(/** @type {string} */ (temporary), 'e2e');
-  mkdirSync(directory);
-  const quietly = { logDirectory: join(logDirectory, 'e2e'), log: () => {} };
-  const context = { supervisor, directory, removals, ...quietly };
-  const servers = await startTestServers(context, { withS3: false, isRestricted });
-  log(`the same servers once more, for the end-to-end tests, after ${elapsed()}`);
-  return servers;
 }
 
 onEndSignal(() => {

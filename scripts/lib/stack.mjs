@@ -9,6 +9,7 @@ import { processes, programOf, services, variablePrefix } from './process-defini
 import { replicate, startInOrder } from './replicas.mjs';
 import { startBalancer } from './servers/balancer.mjs';
 import { startProcess } from './start-process.mjs';
+import { DEADLINE_FACTOR } from './test-servers.mjs';
 import { warmUp } from './warm-up.mjs';
 
 /**
@@ -158,6 +159,9 @@ function stackEnvironment(ports, publicUrl, servers, directory) {
     }),
     ...Object.fromEntries(databases),
     EVENTS_NAMESPACE: `e2e-${run}`,
+    DEADLINE_FACTOR,
+    // The queue of password checks, too, is limited by time.
+    PASSWORD_QUEUE_MS: '60000',
   };
 }
 

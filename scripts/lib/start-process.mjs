@@ -3,7 +3,7 @@ import { ownEnvironment } from './environment.mjs';
 import { PartEnded, Stopped } from './failure.mjs';
 import { nodeFlags } from './node-flags.mjs';
 import { dataDirectory, nodeBinary, root } from './paths.mjs';
-import { lastLines } from './supervisor.mjs';
+import { lastLines, watchProgress } from './supervisor.mjs';
 import { pause, stopwatch } from './time.mjs';
 
 /**
@@ -27,13 +27,13 @@ export const compileCache = () => process.env.NODE_COMPILE_CACHE ?? join(dataDir
 /**
  * @param {import('./process-definitions.mjs').Process} part
  * @param {ProcessContext} context
- * @param {{ append?: boolean, environment?: NodeJS.ProcessEnv, readyWithinMs?: number, inspectorPort?: number, directory?: string }} [options]
+ * @param {{ append?: boolean, environment?: NodeJS.ProcessEnv, inspectorPort?: number, directory?: string }} [options]
  *   environment: takes priority over all other variables; inspectorPort: enables the inspector and restarts on changes; directory: that
  *   of another release
  * @returns {RunningProcess}
  */
 export function startProcess(part, context, options = {}) {
-  const { append = false, readyWithinMs = 120_000, inspectorPort, directory = root } = options;
+  const { append = false, inspectorPort, directory = root } = options;
   const whileDeveloping =
     inspectorPort === undefined
       ? []
@@ -57,17 +57,22 @@ export function startProcess(part, context, options = {}) {
     restart: () => startProcess(part, context, { ...options, append: true }).ready,
   });
   const url = `http://127.0.0.1:${context.ports.get(part.name)?.http}`;
-  const ready = untilReady(child, url + part.readyPath, readyWithinMs).then(elapsed);
+  const ready = untilReady(child, url + part.readyPath).then(elapsed);
   // An unhandled rejection must not end this process.
   ready.catch(() => {});
   return { part, child, url, environment, ready };
 }
 
-/** @param {import('./supervisor.mjs').Child} child @param {string} url @param {number} withinMs */
-async function untilReady(child, url, withinMs) {
-  const deadline = Date.now() + withinMs;
-  let answer = 'no answer';
-  while (Date.now() < deadline) {
+/**
+ * Before a process listens, it makes progress by using the processor. Afterwards only its state counts, because responding uses the
+ * processor too.
+ * @param {import('./supervisor.mjs').Child} child
+ * @param {string} url
+ */
+async function untilReady(child, url) {
+  const standsStill = watchProgress(child, { stillMs: 120_000, atMostMs: 15 * 60_000 });
+  let answer = '';
+  while (!standsStill(answer ? answer.replaceAll(/"latency_ms":\d+/g, '') : undefined)) {
     if (child.endExpected) throw new Stopped();
     if (child.ended !== undefined) throw new PartEnded(`${child.name} ended with ${child.ended}`);
     try {
@@ -80,6 +85,6 @@ async function untilReady(child, url, withinMs) {
     await pause(100);
   }
   throw new Error(
-    `${child.name} is not ready after ${withinMs / 1000} s. ${url} answered: ${answer}\n${lastLines(child.logFile, 20)}`,
+    `${child.name} is not ready and makes no progress. ${url} answered: ${answer || 'nothing'}\n${lastLines(child.logFile, 20)}`,
   );
 }

@@ -256,19 +256,41 @@ export function lastLines(logFile, lines) {
   }
 }
 
+/** The fields of /proc/<pid>/stat from the state on; undefined without such a process, or without /proc. @param {number} pid */
+function statOf(pid) {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Waits for progress instead of a fixed time: a start on a busy machine takes as long as it takes.
+ * @param {Child} child
+ * @param {{ stillMs: number, atMostMs: number }} limits
+ * @returns {(state?: string) => boolean} whether the child has stopped making progress: its `state` has not changed for `stillMs`;
+ *   without a state, it has not used the processor
+ */
+export function watchProgress({ pid }, { stillMs, atMostMs }) {
+  const end = Date.now() + atMostMs;
+  let [last, deadline] = ['', Date.now() + stillMs];
+  return (state) => {
+    const current = state ?? statOf(pid)?.slice(11, 13).join(' ') ?? '';
+    if (current !== last) [last, deadline] = [current, Date.now() + stillMs];
+    return Date.now() > Math.min(deadline, end);
+  };
+}
+
 /**
  * The start time of a process. Process ids are reused; id and start time together identify one process.
  * @param {number} pid
  * @returns {string | undefined}
  */
 export function startTimeOf(pid) {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    return fields[0] === 'Z' ? undefined : fields[19];
-  } catch {
-    // There is no such process, or the system has no /proc.
-  }
+  const fields = statOf(pid);
+  if (fields) return fields[0] === 'Z' ? undefined : fields[19];
   if (process.platform === 'linux') return undefined;
   try {
     return execFileSync('ps', ['-o', 'lstart=', '-p', String(pid)], { encoding: 'utf8' }).trim() || undefined;

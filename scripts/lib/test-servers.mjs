@@ -8,6 +8,9 @@ import { startRestrictedServers } from './restricted-servers.mjs';
 import { startServers } from './servers/index.mjs';
 import { startS3 } from './servers/s3.mjs';
 
+/** Deadlines of the product in tests, which a busy machine would otherwise fail. A test about a deadline sets its own. */
+export const DEADLINE_FACTOR = '10';
+
 /** A directory in memory if there is space: the MongoDB stand-in waits for the disk on every commit. */
 export function makeTemporaryDirectory() {
   const memory = '/dev/shm';

@@ -9,9 +9,7 @@ const pattern = (title) => title.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
 
 /** @param {import('./jest/reporter.mjs').FileResult} result @param {string} command */
 function rerunsOf({ project, file, failed }, command) {
-  // The long tests are two projects but one kind. A command for one kind of servers takes only files.
-  const kind = command.startsWith('npm test') ? `--only ${project === 'e2e-long' ? 'long' : project} ` : '';
-  const whole = `${command} ${kind}${file}`;
+  const whole = `${command} --only ${project} ${file}`;
   return failed.length === 0 ? [whole] : failed.map((title) => `${whole} -t ${quoted(pattern(title))}`);
 }
 

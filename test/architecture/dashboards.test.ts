@@ -1,4 +1,4 @@
-/** Checks the Grafana dashboards and Prometheus configurations without either; test/e2e/dashboards.long.test.ts runs them. */
+/** Checks the Grafana dashboards and Prometheus configurations without either; test/e2e/dashboards.test.ts runs them. */
 import { createMetrics } from '@fitness/shared/kernel/metrics.ts';
 import { describe, expect, test } from '@jest/globals';
 import { parse } from 'yaml';

@@ -219,7 +219,7 @@ const request = async (url: string, init: RequestInit): Promise<Outcome> => {
 const isStillRunning = ({ status, retryAfter }: Outcome): boolean => status === 409 && retryAfter !== null;
 
 const createSend =
-  ({ baseUrl, allowsInterruptions = false }: LoadOptions, result: LoadResult): Send =>
+  ({ baseUrl, allowsInterruptions = false }: Omit<LoadOptions, 'workers'>, result: LoadResult): Send =>
   async (method, path, expected, sent = {}) => {
     const init = { method, ...bodyOf(sent, randomUUID()) };
     const isRepeatable = method === 'GET' || sent.keyed === true;
@@ -238,7 +238,7 @@ const createSend =
   };
 
 const createSandbox =
-  ({ sandboxUrl }: LoadOptions): Context['sandbox'] =>
+  ({ sandboxUrl }: Pick<LoadOptions, 'sandboxUrl'>): Context['sandbox'] =>
   async (method, path, body) => {
     const response = await fetch(`${sandboxUrl}/_sandbox${path}`, {
       method,
@@ -275,7 +275,7 @@ export interface Load {
   readonly result: LoadResult;
 }
 
-export const startLoad = (options: LoadOptions): Load => {
+const createRunner = (options: Omit<LoadOptions, 'workers'>) => {
   const result: LoadResult = {
     journeys: 0,
     requests: 0,
@@ -285,7 +285,6 @@ export const startLoad = (options: LoadOptions): Load => {
     wrongEffects: [],
   };
   const effects: Effect[] = [];
-  let isStopping = false;
   const { administrator } = options;
   const common = { send: createSend(options, result), sandbox: createSandbox(options), administrator };
 
@@ -303,6 +302,24 @@ export const startLoad = (options: LoadOptions): Load => {
     }
   };
 
+  const check = async (withinMs = 60_000): Promise<LoadResult> => {
+    result.effects = effects.length;
+    result.wrongEffects = await wrongOf(effects, withinMs);
+    return result;
+  };
+  return { result, run, check };
+};
+
+/** Runs each journey once. */
+export const runEachJourney = async (options: Omit<LoadOptions, 'workers'>): Promise<LoadResult> => {
+  const { run, check } = createRunner(options);
+  await Promise.all(Object.entries(JOURNEYS).map(([name, journey]) => run(name, journey)));
+  return check();
+};
+
+export const startLoad = (options: LoadOptions): Load => {
+  const { result, run, check } = createRunner(options);
+  let isStopping = false;
   const work = async (worker: number): Promise<void> => {
     const all = Object.entries(JOURNEYS);
     for (let turn = worker; !isStopping; turn += 1) {
@@ -314,12 +331,10 @@ export const startLoad = (options: LoadOptions): Load => {
 
   return {
     result,
-    finish: async (withinMs = 60_000) => {
+    finish: async (withinMs) => {
       isStopping = true;
       await working;
-      result.effects = effects.length;
-      result.wrongEffects = await wrongOf(effects, withinMs);
-      return result;
+      return check(withinMs);
     },
   };
 };

@@ -2,6 +2,7 @@
 import { etagOf } from '@fitness/shared/http/caching.ts';
 import { encodedOnce } from '@fitness/shared/http/compression.ts';
 import type { Clock } from '@fitness/shared/kernel/clock.ts';
+import { scaledDeadline } from '@fitness/shared/kernel/config.ts';
 import { unavailable } from '@fitness/shared/kernel/error.ts';
 import { LOCALES, type Locale } from '@fitness/shared/kernel/i18n/translate.ts';
 import type { Logger } from '@fitness/shared/kernel/log.ts';
@@ -52,7 +53,7 @@ export const createReadOpenapi = ({ urls, agent, baseUrl, clock, log }: OpenapiO
 
   const update = async (service: Service): Promise<boolean> => {
     try {
-      const signal = AbortSignal.timeout(FETCH_TIMEOUT_MS);
+      const signal = AbortSignal.timeout(scaledDeadline(FETCH_TIMEOUT_MS));
       const request = { origin: urls[service], path: DOCUMENT_PATH, method: 'GET', signal } as const;
       const { statusCode, body } = await agent.request(request);
       const document = await body.json();

@@ -5,7 +5,7 @@ import { makeKeys } from '../keys.mjs';
 import { dataDirectory } from '../paths.mjs';
 import { ensureChromium } from '../servers/chromium.mjs';
 import { createSupervisor } from '../supervisor.mjs';
-import { makeTemporaryDirectory, startTestServers } from '../test-servers.mjs';
+import { DEADLINE_FACTOR, makeTemporaryDirectory, startTestServers } from '../test-servers.mjs';
 
 const logDirectory = join(dataDirectory, 'test-logs', 'jest');
 /** Logs to stderr, since stdout belongs to jest. @param {string} line */
@@ -55,6 +55,7 @@ export async function prepare({ displayName }, work) {
     process.on(signal, () => void end().then(() => process.exit(130)));
 
   const startServers = async (withS3 = false) => {
+    process.env.DEADLINE_FACTOR ??= DEADLINE_FACTOR;
     // Databases in the temporary directory are deleted with the directory.
     if (!process.env.MONGODB_URI) process.env.TEST_KEEP_DATABASES = '1';
     process.env.TEST_KEYS_DIRECTORY = join(directory, 'keys');
@@ -67,8 +68,8 @@ export async function prepare({ displayName }, work) {
     return servers;
   };
   try {
-    const isLong = displayName?.name.endsWith('long') === true;
-    const chromium = isLong ? await ensureChromium({ supervisor, logDirectory, log }) : undefined;
+    const needsBrowser = displayName?.name === 'long' || displayName?.name === 'e2e';
+    const chromium = needsBrowser ? await ensureChromium({ supervisor, logDirectory, log }) : undefined;
     if (chromium) process.env.TEST_CHROMIUM = chromium;
     await work({ supervisor, directory, logDirectory, log, removals, startServers });
   } catch (error) {

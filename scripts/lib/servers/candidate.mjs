@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Failure, messageOf, PartEnded, Stopped } from '../failure.mjs';
-import { lastLines } from '../supervisor.mjs';
+import { lastLines, watchProgress } from '../supervisor.mjs';
 import { pause, stopwatch } from '../time.mjs';
 import {
   containerProcess,
@@ -214,15 +214,15 @@ export function processServer(context, uri, launch, answers, prepare = nothing) 
 
 /** @param {import('../supervisor.mjs').Child} child @param {() => Promise<boolean>} answers */
 async function untilAnswers(child, answers) {
-  const deadline = Date.now() + 60_000;
+  const standsStill = watchProgress(child, { stillMs: 60_000, atMostMs: 10 * 60_000 });
   for (;;) {
     if (child.ended !== undefined) {
       throw new PartEnded(`${child.name} ended with ${child.ended}: ${lastLines(child.logFile, 5)}`);
     }
     if (await answers()) return;
-    if (Date.now() > deadline) {
+    if (standsStill()) {
       await child.stop(2_000);
-      throw new Error(`${child.name} does not answer after 60 s: ${lastLines(child.logFile, 5)}`);
+      throw new Error(`${child.name} does not answer and makes no progress: ${lastLines(child.logFile, 5)}`);
     }
     await pause(50);
   }

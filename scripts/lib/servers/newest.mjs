@@ -8,7 +8,7 @@ import { daemonAnswers, imageAvailable } from './docker.mjs';
 import { images } from './images.mjs';
 import { output } from './output.mjs';
 
-/** The releases that the deployments pin; `npm run test:servers` does not run on older ones. */
+/** The releases that the deployments pin; the newest servers of a test are not older. */
 export const newest = { RabbitMQ: [4, 3], Redis: [8, 0] };
 
 /** @param {readonly number[]} least @param {string} version */

@@ -15,6 +15,7 @@ import {
 import { type Caller, GUEST } from '../kernel/caller.ts';
 import { createCircuitBreaker } from '../kernel/circuit-breaker.ts';
 import { deadlineIn } from '../kernel/clock.ts';
+import { scaledDeadline } from '../kernel/config.ts';
 import { OUTCOME_UNKNOWN, outcomeUnknown, unavailable } from '../kernel/error.ts';
 import type { Metrics } from '../kernel/metrics.ts';
 import type { ProcessName } from '../kernel/process-name.ts';
@@ -104,7 +105,7 @@ export const createGrpcClient = <Definition>(
     if (definition === undefined) throw new Error(`${name} has no method ${method}`);
     const span = startSpan(...spanOf('client', definition.path, currentTrace()?.traceparent));
     const metadata = createMetadata(signer.sign(target, call.caller ?? GUEST), span.traceparent);
-    const ownDeadline = call.deadlineMs ?? options.deadlineMs ?? DEFAULT_DEADLINE_MS;
+    const ownDeadline = scaledDeadline(call.deadlineMs ?? options.deadlineMs ?? DEFAULT_DEADLINE_MS);
     const deadline = Math.min(ownDeadline, Math.max(1, remainingMs()));
     const stop = metrics?.grpcClientDuration.startTimer({ target: name, method });
     return new Promise((resolve, reject) => {

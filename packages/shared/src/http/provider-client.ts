@@ -4,6 +4,7 @@
  */
 import { createCircuitBreaker } from '../kernel/circuit-breaker.ts';
 import { SECOND_MS } from '../kernel/clock.ts';
+import { scaledDeadline } from '../kernel/config.ts';
 import type { Metrics } from '../kernel/metrics.ts';
 
 export interface ProviderRequest {
@@ -61,7 +62,7 @@ const BREAKER_RESET_MS = 2_000;
 export const createProviderClient = (options: ProviderClientOptions): ProviderClient => {
   const { target, metrics } = options;
   const exchange = async (request: ProviderRequest): Promise<ProviderResponse> => {
-    const deadlineMs = request.deadlineMs ?? options.deadlineMs ?? DEADLINE_MS;
+    const deadlineMs = scaledDeadline(request.deadlineMs ?? options.deadlineMs ?? DEADLINE_MS);
     const response = await fetch(request.url, {
       method: request.method,
       redirect: 'manual',

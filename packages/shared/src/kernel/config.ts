@@ -167,6 +167,19 @@ const telemetryShape = {
 
 export type TelemetryConfig = z.output<z.ZodObject<typeof telemetryShape>>;
 
+// Read once, because deadlines are constants of their modules. Each process validates it with the rest of its configuration.
+let deadlineFactor = Number(process.env.DEADLINE_FACTOR || 1);
+
+/** The deadline of a call or a transaction, in milliseconds, multiplied by `DEADLINE_FACTOR`. */
+export const scaledDeadline = (deadlineMs: number): number => deadlineMs * deadlineFactor;
+
+/** For tests about deadlines. Returns the factor until now. */
+export const setDeadlineFactor = (factor: number): number => {
+  const before = deadlineFactor;
+  deadlineFactor = factor;
+  return before;
+};
+
 /** Variables of every process. */
 export const commonShape = (httpPort: number) => ({
   NODE_ENV: z.enum(['development', 'test', 'production']).default('development'),
@@ -186,6 +199,11 @@ export const commonShape = (httpPort: number) => ({
   DRAIN_MS: z.coerce.number().int().min(0).max(600_000).default(0),
   /** How long a shutdown may take, DRAIN_MS included. */
   SHUTDOWN_GRACE_MS: z.coerce.number().int().min(3_000).max(3_600_000).default(10_000),
+  /**
+   * Multiplies the deadlines of calls to other processes and providers, and of transactions. For tests on busy machines, where
+   * a deadline that is not their subject would fail them.
+   */
+  DEADLINE_FACTOR: z.coerce.number().min(1).max(100).default(1),
   ...telemetryShape,
   /** Demo data, limits for demonstrations, and a clock that the sandbox advances. */
   SEED_DEMO: flag.default(false),

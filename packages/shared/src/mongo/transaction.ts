@@ -1,5 +1,6 @@
 /** Transactions with retries, and hooks before and after the commit. */
 import mongoose, { type ClientSession, type Connection } from 'mongoose';
+import { scaledDeadline } from '../kernel/config.ts';
 import { isAppError, OUTCOME_UNKNOWN, outcomeUnknown, unavailable } from '../kernel/error.ts';
 import type { Logger } from '../kernel/log.ts';
 import {
@@ -79,7 +80,8 @@ export const inTransaction = async <T>(
   options: TransactionOptions = {},
 ): Promise<T> => {
   assertInTime();
-  const deadline = performance.now() + Math.min(options.deadlineMs ?? DEFAULT_DEADLINE_MS, remainingMs());
+  const { deadlineMs = scaledDeadline(DEFAULT_DEADLINE_MS) } = options;
+  const deadline = performance.now() + Math.min(deadlineMs, remainingMs());
   const { readConcern = 'snapshot', isEffect = true } = options;
   // Causal consistency would add a read concern to the first command of the transaction.
   const session = await connection.startSession({ causalConsistency: readConcern === 'snapshot' });

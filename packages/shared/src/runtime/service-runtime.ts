@@ -69,6 +69,7 @@ export interface RuntimeConfig extends TelemetryConfig {
   EVENTS_NAMESPACE: string;
   DRAIN_MS: number;
   SHUTDOWN_GRACE_MS: number;
+  DEADLINE_FACTOR: number;
   SEED_DEMO: boolean;
   SANDBOX_URL?: string | undefined;
 }

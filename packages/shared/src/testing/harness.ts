@@ -58,6 +58,7 @@ export const testConfig = (service: ProcessName): RuntimeConfig & { PUBLIC_BASE_
     MONGODB_DATABASE: `test_${service.replaceAll('-', '_')}_${id}`,
     EVENTS_NAMESPACE: `test-${id}`,
     DRAIN_MS: 0,
+    DEADLINE_FACTOR: 10,
     SHUTDOWN_GRACE_MS: 10_000,
     OTEL_TRACES_SAMPLER: 'parentbased_always_on',
     OTEL_TRACES_SAMPLER_ARG: 1,
