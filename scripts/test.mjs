@@ -17,7 +17,6 @@ import { checks } from './lib/checks.mjs';
 import { explain } from './lib/explain.mjs';
 import { Failure, messageOf, Stopped } from './lib/failure.mjs';
 import { makeKeys } from './lib/keys.mjs';
-import { jestFlags } from './lib/node-flags.mjs';
 import { ensurePackages } from './lib/packages.mjs';
 import { dataDirectory, nodeBinary, root } from './lib/paths.mjs';
 import { handOverToProjectNode, isHandedOver } from './lib/project-node.mjs';
@@ -138,7 +137,6 @@ async function runJest(projects, args, environment, directory) {
     tier: 'tool',
     command: nodeBinary,
     args: [
-      ...jestFlags,
       // The test files of a worker leave a lot of garbage. Fewer collections take a tenth less CPU time.
       ...['--min-semi-space-size=64', '--max-semi-space-size=128'],
       join(root, 'node_modules/jest/bin/jest.js'),
