@@ -9,14 +9,9 @@ import { root } from './paths.mjs';
  */
 export const checks = [
   {
-    name: 'the protocol types are up to date',
+    name: 'the generated files are up to date',
     group: 'typecheck',
-    args: [join(root, 'scripts/generate-proto-types.mjs'), '--check'],
-  },
-  {
-    name: 'the generated client is up to date',
-    group: 'typecheck',
-    args: [join(root, 'scripts/generate-client.mjs'), '--check'],
+    args: [join(root, 'scripts/generate.mjs'), '--check'],
   },
   {
     name: 'type check of the client for browsers',
