@@ -100,8 +100,12 @@ function parse(args) {
 
 /** The type checkers are Go programs. With fewer garbage collections than the default (100), they take a fifth less CPU time. */
 const goCollections = '400';
-/** The keys of all processes, for tests that start some of them. */
-const keysDirectory = () => join(/** @type {string} */ (temporary), 'keys');
+/** The keys of all processes, for tests that start some of them. They are made at the first call. */
+function keysDirectory() {
+  const directory = join(/** @type {string} */ (temporary), 'keys');
+  if (!existsSync(directory)) makeKeys(directory);
+  return directory;
+}
 
 /** Runs as many checks at a time as there are processors. @param {Set<string>} selected */
 async function runChecks(selected) {
@@ -116,7 +120,7 @@ async function runChecks(selected) {
 async function runCheck({ name, group, args }) {
   const elapsed = stopwatch();
   const logFile = join(logDirectory, `${name.replaceAll(/\W+/g, '-')}.log`);
-  const env = { ...process.env, GOGC: goCollections };
+  const env = { ...process.env, GOGC: goCollections, NODE_COMPILE_CACHE: compileCache() };
   const launch = { name, command: nodeBinary, args, cwd: root, env, logFile, timeoutMs: 5 * 60_000 };
   const ok = await runTool(supervisor, launch);
   summary.count(ok, `--only ${group}`);
@@ -233,7 +237,6 @@ async function main() {
   mkdirSync(logDirectory, { recursive: true });
   const directory = makeTemporaryDirectory();
   temporary = directory;
-  makeKeys(keysDirectory());
   const chosen = (/** @type {string[]} */ kinds) => kinds.filter((kind) => selected.has(kind));
   const ofServices = chosen(['service', 'long']);
   const onProduct = /** @type {('smoke' | 'e2e')[]} */ (chosen(['smoke', 'e2e'])).filter(() =>

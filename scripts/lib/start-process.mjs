@@ -30,7 +30,7 @@ export const compileCache = () => process.env.NODE_COMPILE_CACHE ?? join(dataDir
  *
  * @param {import('./process-definitions.mjs').Process} part
  * @param {ProcessContext} context
- * @param {{ append?: boolean, environment?: NodeJS.ProcessEnv, development?: Development, directory?: string }} [options]
+ * @param {{ append?: boolean, environment?: NodeJS.ProcessEnv, development?: Development | undefined, directory?: string | undefined }} [options]
  *   environment: takes priority over all other variables; development: enables the inspector and restarts on changes; directory: that
  *   of another release
  * @returns {RunningProcess}
