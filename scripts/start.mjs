@@ -62,8 +62,9 @@ const restart = createRestarts({ log, giveUp: (why) => void end(1, new Failure(w
 const supervisor = createSupervisor({
   recordFile,
   url: publicUrl,
-  // A part that ends before everything was ready once would do so again.
-  onUnexpectedExit: (child) => void (isUp ? restart(child) : end(1, new Failure(describeEnd(child)))),
+  // A part that ends before everything was ready once would do so again, until its sources change.
+  onUnexpectedExit: (child) =>
+    void (isUp || child.restartsOnChange ? restart(child) : end(1, new Failure(describeEnd(child)))),
 });
 
 /** @param {number} exitCode @param {unknown} [error] why */
@@ -208,7 +209,8 @@ async function startAll(product, inspectors, onReady) {
   let balancer;
   const start = async (/** @type {import('./lib/process-definitions.mjs').Process} */ part) => {
     const inspectorPort = inspectors.get(part.name);
-    const started = startProcess(part, { supervisor, logDirectory, ports, environment }, { inspectorPort });
+    const development = inspectorPort === undefined ? undefined : { inspectorPort, log };
+    const started = startProcess(part, { supervisor, logDirectory, ports, environment }, { development });
     writeEnvironment(part.name, started.environment);
     const took = await started.ready;
     // Until the balancer knows this gateway, all requests depend on the other one.

@@ -17,7 +17,6 @@ import { checks } from './lib/checks.mjs';
 import { explain } from './lib/explain.mjs';
 import { Failure, messageOf, Stopped } from './lib/failure.mjs';
 import { makeKeys } from './lib/keys.mjs';
-import { jestFlags } from './lib/node-flags.mjs';
 import { ensurePackages } from './lib/packages.mjs';
 import { dataDirectory, nodeBinary, root } from './lib/paths.mjs';
 import { handOverToProjectNode, isHandedOver } from './lib/project-node.mjs';
@@ -101,8 +100,12 @@ function parse(args) {
 
 /** The type checkers are Go programs. With fewer garbage collections than the default (100), they take a fifth less CPU time. */
 const goCollections = '400';
-/** The keys of all processes, for tests that start some of them. */
-const keysDirectory = () => join(/** @type {string} */ (temporary), 'keys');
+/** The keys of all processes, for tests that start some of them. They are made at the first call. */
+function keysDirectory() {
+  const directory = join(/** @type {string} */ (temporary), 'keys');
+  if (!existsSync(directory)) makeKeys(directory);
+  return directory;
+}
 
 /** Runs as many checks at a time as there are processors. @param {Set<string>} selected */
 async function runChecks(selected) {
@@ -117,7 +120,7 @@ async function runChecks(selected) {
 async function runCheck({ name, group, args }) {
   const elapsed = stopwatch();
   const logFile = join(logDirectory, `${name.replaceAll(/\W+/g, '-')}.log`);
-  const env = { ...process.env, GOGC: goCollections };
+  const env = { ...process.env, GOGC: goCollections, NODE_COMPILE_CACHE: compileCache() };
   const launch = { name, command: nodeBinary, args, cwd: root, env, logFile, timeoutMs: 5 * 60_000 };
   const ok = await runTool(supervisor, launch);
   summary.count(ok, `--only ${group}`);
@@ -138,7 +141,6 @@ async function runJest(projects, args, environment, directory) {
     tier: 'tool',
     command: nodeBinary,
     args: [
-      ...jestFlags,
       // The test files of a worker leave a lot of garbage. Fewer collections take a tenth less CPU time.
       ...['--min-semi-space-size=64', '--max-semi-space-size=128'],
       join(root, 'node_modules/jest/bin/jest.js'),
@@ -235,7 +237,6 @@ async function main() {
   mkdirSync(logDirectory, { recursive: true });
   const directory = makeTemporaryDirectory();
   temporary = directory;
-  makeKeys(keysDirectory());
   const chosen = (/** @type {string[]} */ kinds) => kinds.filter((kind) => selected.has(kind));
   const ofServices = chosen(['service', 'long']);
   const onProduct = /** @type {('smoke' | 'e2e')[]} */ (chosen(['smoke', 'e2e'])).filter(() =>

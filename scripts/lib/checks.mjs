@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { root } from './paths.mjs';
+import { dataDirectory, root } from './paths.mjs';
 
 /** @typedef {{ name: string, group: 'typecheck' | 'lint', args: string[] }} Check */
 
@@ -8,38 +8,34 @@ import { root } from './paths.mjs';
  * @type {Check[]}
  */
 export const checks = [
+  { name: 'type check', group: 'typecheck', args: tsc('tsconfig.json') },
   {
-    name: 'the protocol types are up to date',
+    name: 'the generated files are up to date',
     group: 'typecheck',
-    args: [join(root, 'scripts/generate-proto-types.mjs'), '--check'],
-  },
-  {
-    name: 'the generated client is up to date',
-    group: 'typecheck',
-    args: [join(root, 'scripts/generate-client.mjs'), '--check'],
+    args: [join(root, 'scripts/generate.mjs'), '--check'],
   },
   {
     name: 'type check of the client for browsers',
     group: 'typecheck',
-    args: [binary('tsc'), '-p', 'packages/client'],
+    args: tsc('packages/client/tsconfig.json'),
   },
-  { name: 'type check', group: 'typecheck', args: [binary('tsc'), '--noEmit'] },
-  {
-    name: 'type check of the scripts',
-    group: 'typecheck',
-    args: [binary('tsc'), '-p', 'scripts', '--noEmit'],
-  },
-  { name: 'format and lint (biome)', group: 'lint', args: [binary('biome'), 'check', '.'] },
   { name: 'lint with types (oxlint)', group: 'lint', args: [binary('oxlint'), '--type-aware'] },
+  { name: 'import rules', group: 'lint', args: [join(root, 'scripts/check-architecture.mjs')] },
   {
     name: 'every export is imported (knip)',
     group: 'lint',
     args: [binary('knip'), '--no-progress', '--no-config-hints'],
   },
-  { name: 'import rules', group: 'lint', args: [join(root, 'scripts/check-architecture.mjs')] },
+  { name: 'format and lint (biome)', group: 'lint', args: [binary('biome'), 'check', '.'] },
 ];
 
 /** @param {string} name */
 function binary(name) {
   return join(root, 'node_modules', '.bin', name);
+}
+
+/** Checks what has changed since the last run. @param {string} project */
+function tsc(project) {
+  const record = join(dataDirectory, 'typecheck', `${project}.tsbuildinfo`);
+  return [binary('tsc'), '-p', project, '--noEmit', '--incremental', '--tsBuildInfoFile', record];
 }

@@ -7,6 +7,3 @@ export const nodeFlags = [
   '--max-semi-space-size=8',
   '--max-old-space-size=512',
 ];
-
-/** Flags for jest, whose tests are ES modules. */
-export const jestFlags = ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning'];

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import { constants } from 'node:os';
 import { join } from 'node:path';
 import { explain } from './explain.mjs';
@@ -11,6 +11,9 @@ import { createSupervisor } from './supervisor.mjs';
 
 /** @param {string} version */
 const majorOf = (version) => Number(version.split('.')[0]);
+
+/** Whether the project's own Node runs this process. */
+export const isProjectNode = () => existsSync(nodeBinary) && realpathSync(nodeBinary) === process.execPath;
 
 /** @type {import('node:child_process').ChildProcess | undefined} */
 let successor;

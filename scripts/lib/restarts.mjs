@@ -12,7 +12,8 @@ export const describeEnd = (child, remark = '') =>
   `${child.name} has ended by itself (${child.ended})${remark}. The end of ${child.logFile}:\n${lastLines(child.logFile, 15)}`;
 
 /**
- * Restarts parts that have ended by themselves, and gives up on a part that ends too often.
+ * Restarts parts that have ended by themselves, and gives up on a part that ends too often. A part under development waits for a
+ * change instead.
  * @param {{ log: (line: string) => void, giveUp: (why: string) => void }} options
  * @returns {(child: import('./supervisor.mjs').Child) => Promise<void>}
  */
@@ -20,6 +21,8 @@ export function createRestarts({ log, giveUp }) {
   /** Restart times by part name. @type {Map<string, number[]>} */
   const restarts = new Map();
   return async (child) => {
+    if (child.restartsOnChange)
+      return log(`${child.name} has ended by itself (${child.ended}): it starts again on the next change`);
     const now = performance.now();
     const recent = (restarts.get(child.name) ?? []).filter((time) => now - time < withinMs);
     if (!child.restart || child.ended === exitConfig) return giveUp(describeEnd(child));

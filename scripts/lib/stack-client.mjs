@@ -31,7 +31,7 @@ export function connectStack(file = process.env.E2E_STACK) {
   const act = async (name, action, environment) => {
     const response = await fetch(`${describe().controlUrl}/${name}/${action}`, {
       method: 'POST',
-      body: environment ? JSON.stringify(environment) : undefined,
+      body: environment ? JSON.stringify(environment) : null,
     });
     const answer = await response.text();
     if (!response.ok) throw new Error(`${action} ${name}: ${answer}`);

@@ -45,7 +45,10 @@ export async function startStack({ supervisor, servers, directory, logDirectory,
   const file = join(directory, 'stack.json');
   const partsByName = new Map(parts.map((part) => [part.name, part]));
 
-  /** @param {string} name @param {{ environment?: NodeJS.ProcessEnv, directory?: string }} [options] directory: that of another release */
+  /**
+   * @param {string} name
+   * @param {{ environment?: NodeJS.ProcessEnv | undefined, directory?: string | undefined }} [options] directory: that of another release
+   */
   async function start(name, options = {}) {
     const part = partsByName.get(name);
     if (!part) await serverNamed(servers, name).start();

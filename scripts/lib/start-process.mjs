@@ -1,10 +1,11 @@
 import { join, relative } from 'node:path';
 import { ownEnvironment } from './environment.mjs';
-import { PartEnded, Stopped } from './failure.mjs';
+import { messageOf, PartEnded, Stopped } from './failure.mjs';
 import { nodeFlags } from './node-flags.mjs';
 import { dataDirectory, nodeBinary, root } from './paths.mjs';
 import { lastLines, watchProgress } from './supervisor.mjs';
 import { pause, stopwatch } from './time.mjs';
+import { sourceDirectories, watchSources } from './watch.mjs';
 
 /**
  * @typedef {object} ProcessContext
@@ -25,19 +26,18 @@ import { pause, stopwatch } from './time.mjs';
 export const compileCache = () => process.env.NODE_COMPILE_CACHE ?? join(dataDirectory, 'compile-cache');
 
 /**
+ * @typedef {{ inspectorPort: number, log: (line: string) => void }} Development
+ *
  * @param {import('./process-definitions.mjs').Process} part
  * @param {ProcessContext} context
- * @param {{ append?: boolean, environment?: NodeJS.ProcessEnv, inspectorPort?: number, directory?: string }} [options]
- *   environment: takes priority over all other variables; inspectorPort: enables the inspector and restarts on changes; directory: that
+ * @param {{ append?: boolean, environment?: NodeJS.ProcessEnv, development?: Development | undefined, directory?: string | undefined }} [options]
+ *   environment: takes priority over all other variables; development: enables the inspector and restarts on changes; directory: that
  *   of another release
  * @returns {RunningProcess}
  */
 export function startProcess(part, context, options = {}) {
-  const { append = false, inspectorPort, directory = root } = options;
-  const whileDeveloping =
-    inspectorPort === undefined
-      ? []
-      : ['--watch', '--watch-preserve-output', `--inspect=127.0.0.1:${inspectorPort}`];
+  const { append = false, development, directory = root } = options;
+  const main = join(directory, relative(root, part.main));
   const elapsed = stopwatch();
   const environment = {
     NODE_COMPILE_CACHE: compileCache(),
@@ -45,22 +45,55 @@ export function startProcess(part, context, options = {}) {
     ...ownEnvironment(part, context.ports, context.environment),
     ...options.environment,
   };
+  const restart = () => startProcess(part, context, { ...options, append: true }).ready;
   const child = context.supervisor.start({
     name: part.name,
     tier: part.tier,
     command: nodeBinary,
-    args: [...nodeFlags, ...whileDeveloping, join(directory, relative(root, part.main))],
+    args: [...nodeFlags, ...(development ? [`--inspect=127.0.0.1:${development.inspectorPort}`] : []), main],
     cwd: directory,
     env: environment,
     logFile: join(context.logDirectory, `${part.name}.log`),
     append,
-    restart: () => startProcess(part, context, { ...options, append: true }).ready,
+    restart,
+    restartsOnChange: development !== undefined,
   });
   const url = `http://127.0.0.1:${context.ports.get(part.name)?.http}`;
-  const ready = untilReady(child, url + part.readyPath).then(elapsed);
+  const itself = untilReady(child, url + part.readyPath).then(elapsed);
+  const ready = development
+    ? restartOnChange(child, itself, { main, isRestart: append, restart, log: development.log })
+    : itself;
   // An unhandled rejection must not end this process.
   ready.catch(() => {});
   return { part, child, url, environment, ready };
+}
+
+/**
+ * Restarts the process after a change of its sources, even if it has ended by itself.
+ * @param {import('./supervisor.mjs').Child} child
+ * @param {Promise<string>} itself resolves when this process is ready
+ * @param {{ main: string, isRestart: boolean, restart: () => Promise<string>, log: (line: string) => void }} options
+ * @returns {Promise<string>} resolves when this process or its successor is ready
+ */
+function restartOnChange(child, itself, { main, isRestart, restart, log }) {
+  return new Promise((resolve, reject) => {
+    const endWatch = watchSources(sourceDirectories(main), (path) => {
+      log(`${child.name} restarts: ${relative(root, path)} has changed`);
+      const restarting = child.stop(4_000).then(() => resolve(restart()));
+      restarting.catch((error) => {
+        if (!(error instanceof Stopped)) log(`${child.name} cannot restart: ${messageOf(error)}`);
+      });
+    });
+    // After a stop from elsewhere, such as for a backup, a change must not start the process.
+    void child.exited.then(() => child.endExpected && endWatch());
+    const onReady = (/** @type {string} */ took) => {
+      if (isRestart) log(`${child.name} is up again after ${took}`);
+      resolve(took);
+    };
+    itself.then(onReady, (error) => {
+      if (!(error instanceof PartEnded || error instanceof Stopped)) reject(error);
+    });
+  });
 }
 
 /**

@@ -29,6 +29,7 @@ import { pause, within } from './time.mjs';
  * @property {boolean} [append] keep the log of the child's earlier run
  * @property {() => void} [cleanUp] runs after the process has ended
  * @property {() => Promise<unknown>} [restart] restarts it after an unexpected end; resolves when it is ready
+ * @property {boolean} [restartsOnChange] its starter restarts it after a change of its sources
  *
  * @typedef {object} Child
  * @property {string} name
@@ -40,6 +41,7 @@ import { pause, within } from './time.mjs';
  * @property {Promise<void>} exited
  * @property {(graceMs: number) => Promise<void>} stop
  * @property {(() => Promise<unknown>) | undefined} restart
+ * @property {boolean} restartsOnChange
  *
  * @typedef {ReturnType<typeof createSupervisor>} Supervisor
  */
@@ -110,6 +112,7 @@ export function createSupervisor({ recordFile, url, onUnexpectedExit, logLimit =
       }),
       stop: (graceMs) => stopChild(child, graceMs),
       restart: launch.restart,
+      restartsOnChange: launch.restartsOnChange === true,
     };
     startedAny = true;
     if (!failed) children.add(child);

@@ -1,7 +1,6 @@
 /** Checks the alert rules without Prometheus; alerts.long.test.ts runs them. */
-import { writeFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
-import { parse, stringify } from 'yaml';
+import { parse } from 'yaml';
 import { listedMetrics, metricsOf } from './promql.ts';
 import { read } from './support.ts';
 
@@ -38,19 +37,4 @@ describe.each(rules)('$alert', ({ alert, expr, labels }) => {
     const listed = listedMetrics();
     for (const name of metricsOf(expr)) expect(listed).toContain(name);
   });
-});
-
-test('the PrometheusRule of Kubernetes equals the alert rules; npm run generate writes it', () => {
-  const file = 'deploy/kubernetes/components/monitoring/prometheus-rule.yaml';
-  const expected = {
-    apiVersion: 'monitoring.coreos.com/v1',
-    kind: 'PrometheusRule',
-    metadata: { name: 'fitness' },
-    spec: parse(read('deploy/observability/alerts.yml')) as object,
-  };
-  if (process.env.UPDATE_DOCS === '1') {
-    const note = '# Written by npm run generate from deploy/observability/alerts.yml.\n';
-    const text = note + stringify(expected, { lineWidth: 0 });
-    writeFileSync(new URL(`../../${file}`, import.meta.url), text);
-  } else expect(parse(read(file))).toEqual(expected);
 });

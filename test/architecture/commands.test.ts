@@ -285,8 +285,39 @@ describe('npm run logs', () => {
   });
 });
 
-test('jest itself runs a test file, even under a Node without the required options', () => {
-  const { status, stderr } = run(nodeBinary, [
+test('npm run generate writes only what has changed, and --check names it', () => {
+  const file = 'deploy/kubernetes/components/monitoring/prometheus-rule.yaml';
+  for (const part of ['scripts', 'test/architecture', 'deploy/observability', file])
+    cpSync(join(root, part), join(directory, part), { recursive: true });
+  symlinkSync(join(root, 'node_modules'), join(directory, 'node_modules'));
+  run('git', ['init', '--quiet'], { cwd: directory });
+  const generate = (...args: string[]) =>
+    run(nodeBinary, ['scripts/generate.mjs', ...args], { cwd: directory });
+  const content = () => readFileSync(join(directory, file), 'utf8');
+  expect(generate('alerts', '--check').status).toBe(0);
+  appendFileSync(join(directory, file), '# changed by hand\n');
+  expect(generate('alerts', '--check')).toMatchObject({
+    status: 1,
+    stderr: `Not up to date (npm run generate alerts): ${file}\n`,
+  });
+  expect(content()).not.toBe(read(file));
+  expect(generate('alerts').stdout).toContain(file);
+  expect(content()).toBe(read(file));
+  expect(generate('alerts').stdout).toMatch(/^alerts .* unchanged\n$/);
+});
+
+test('npm run generate lists what it makes if a name is unknown', () => {
+  const { status, stderr } = run(nodeBinary, ['scripts/generate.mjs', 'client', 'everything']);
+  expect([status, stderr]).toEqual([
+    1,
+    expect.stringMatching(/^npm run generate takes proto, settings, .*api-document; not "everything"\.\n$/),
+  ]);
+});
+
+test('jest itself runs a test file, even under another Node', () => {
+  const other = join(directory, 'node');
+  cpSync(nodeBinary, other);
+  const { status, stderr } = run(other, [
     'node_modules/.bin/jest',
     'packages/shared/src/kernel/progress.test.ts',
   ]);

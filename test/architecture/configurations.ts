@@ -1,9 +1,7 @@
 /** The configuration schemas of all processes except the sandbox, which has no secrets. */
-import { expect, jest } from '@jest/globals';
+import { ConfigError } from '@fitness/shared/kernel/config.ts';
 import type { z } from 'zod';
 import { SERVICES } from './support.ts';
-
-const SHARED = '@fitness/shared/kernel/config.ts';
 
 /** Directories of the processes that read configuration. */
 export const owners: readonly string[] = [...SERVICES.map((service) => `services/${service}`), 'gateway'];
@@ -23,33 +21,29 @@ export interface Configurations {
   readConfig(owner: string, env: Record<string, string | undefined>): Record<string, unknown>;
 }
 
-/** Calls every reader in every config.ts and records the schemas that it passes to `parseConfig`. */
+/** The variables that a reader reads: its error for a wrong value has them. */
+const shapeOf = (read: ReadConfig): z.ZodRawShape => {
+  try {
+    read({ LOG_LEVEL: 'unknown' });
+  } catch (error) {
+    if (error instanceof ConfigError) return error.shape;
+    throw error;
+  }
+  throw new Error('a reader of the configuration accepts an unknown LOG_LEVEL');
+};
+
+/** Calls every reader in every config.ts. */
 export const loadConfigurations = async (): Promise<Configurations> => {
-  const real = await import('@fitness/shared/kernel/config.ts');
   const variables: Variable[] = [];
   const readers = new Map<string, ReadConfig>();
-  let recording: string | undefined;
-  jest.unstable_mockModule(SHARED, () => ({
-    ...real,
-    parseConfig: (schema: z.ZodObject, env: Record<string, string | undefined>) => {
-      for (const [name, field] of Object.entries(schema.shape)) {
-        if (recording !== undefined) variables.push({ reader: recording, name, field: field as z.ZodType });
-      }
-      return real.parseConfig(schema, env);
-    },
-  }));
   for (const owner of owners) {
     const module = (await import(`../../${owner}/src/config.ts`)) as Record<string, unknown>;
-    for (const [name, read] of Object.entries(module)) {
-      if (typeof read !== 'function' || !/^(?:read|load)\w*Config$/.test(name)) continue;
-      if (name === 'readConfig') readers.set(owner, read as ReadConfig);
-      recording = owner;
-      try {
-        (read as ReadConfig)({});
-      } catch (error) {
-        expect((error as Error).name).toBe('ConfigError');
-      }
-      recording = undefined;
+    for (const [name, value] of Object.entries(module)) {
+      if (typeof value !== 'function' || !/^(?:read|load)\w*Config$/.test(name)) continue;
+      const read = value as ReadConfig;
+      if (name === 'readConfig') readers.set(owner, read);
+      for (const [variable, field] of Object.entries(shapeOf(read)))
+        variables.push({ reader: owner, name: variable, field: field as z.ZodType });
     }
   }
   return {

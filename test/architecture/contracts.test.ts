@@ -1,10 +1,8 @@
-import { execFileSync } from 'node:child_process';
-import { join } from 'node:path';
 import { BLOCKERS, blockerMessageKey } from '@fitness/contracts/blockers.ts';
 import { EVENTS } from '@fitness/proto/events/catalogue.ts';
 import { CATALOGUES } from '@fitness/shared/kernel/i18n/translate.ts';
 import { describe, expect, test } from '@jest/globals';
-import { exists, files, read, root, SERVICES } from './support.ts';
+import { exists, files, read, SERVICES } from './support.ts';
 
 describe('blockers', () => {
   test.each([...BLOCKERS])(
@@ -44,13 +42,6 @@ describe('documentation of contracts', () => {
     const bare = EVENTS.filter(({ summary = '' }) => !/^[A-Z`].{10,}\.$/s.test(summary));
     expect(bare.map(({ type }) => type)).toEqual([]);
   });
-});
-
-test('the generated gRPC types are up to date', () => {
-  const generate = join(root, 'scripts/generate-proto-types.mjs');
-  expect(() =>
-    execFileSync(process.execPath, [generate, '--check'], { cwd: root, stdio: 'pipe' }),
-  ).not.toThrow();
 });
 
 describe('READMEs of services', () => {

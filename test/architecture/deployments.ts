@@ -4,6 +4,8 @@ import { exists, files, read } from './support.ts';
 
 type Environment = Record<string, string | undefined>;
 
+export const EXAMPLE = '.env.example';
+
 export const nameOf = (owner: string): string => owner.split('/').at(-1) ?? '';
 
 /** Whether a variable is secret. Limits such as `SMS_SIGNED_IN_PER_PHONE`, directories and files are not. */
@@ -234,3 +236,47 @@ const nameOfPeer = ({ podSelector, namespaceSelector, ipBlock }: Peer): string =
   const pod = podSelector?.matchLabels?.['app.kubernetes.io/name'];
   return pod ?? namespaceSelector?.matchLabels['kubernetes.io/metadata.name'] ?? 'anywhere';
 };
+
+/** Name → values; several if the defaults of processes differ. Commented lines are included. */
+export const documented = (): Map<string, string[]> => {
+  const shown = new Map<string, string[]>();
+  for (const line of read(EXAMPLE).split('\n')) {
+    const [, name, value] = /^(?:#\s*)?([A-Z][A-Z0-9_]*)=(.*)$/.exec(line) ?? [];
+    if (name === undefined || value === undefined) continue;
+    const plain = value
+      .replace(/\s+#.*$/, '')
+      .replace(/^(["'])(.*)\1$/, '$2')
+      .trim();
+    shown.set(name, [...(shown.get(name) ?? []), plain]);
+  }
+  return shown;
+};
+
+/** The name of a variable, even if its value comes from a file (deploy/entrypoint.sh). */
+export const valueName = (name: string): string => name.replace(/_FILE$/, '');
+
+/** Variables that are set by the image or fixed by a container's network. */
+export const imageVariables = (): Set<string> => {
+  const names = [...read('Dockerfile').matchAll(/^(?:ENV)?\s+([A-Z][A-Z0-9_]*)=/gm)].map(
+    ([, name]) => name ?? '',
+  );
+  return new Set([...names, 'HTTP_PORT', 'GRPC_PORT', 'OPERATIONS_PORT']);
+};
+
+/**
+ * Variables for the demo data, which production refuses. In a container the gateway uses the defaults and never gets the password
+ * of a real administrator.
+ */
+const OF_DEMO_DATA = ['FIRST_ADMINISTRATOR_USERNAME', 'FIRST_ADMINISTRATOR_PASSWORD'];
+export const isOfDemoData = (owner: string, name: string): boolean =>
+  owner === 'gateway' && OF_DEMO_DATA.includes(name);
+
+/** All settings, including commented ones with their defaults. */
+export const shownSettings = (owner: string): Map<string, string> =>
+  new Map(
+    ['all', nameOf(owner)].flatMap((file) =>
+      [...read(settingsFile(file)).matchAll(/^(?:# )?([A-Z][A-Z0-9_]*)=(.*)$/gm)].map(
+        ([, name = '', value = '']): [string, string] => [name, value],
+      ),
+    ),
+  );

@@ -1,3 +1,4 @@
+/** Variables in the files of the deployments. `npm run generate` adds missing ones (generated/settings.ts). */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -13,7 +14,10 @@ import {
   composeEnvironment,
   composeSecrets,
   composeServices,
+  documented,
+  EXAMPLE,
   interpolate,
+  isOfDemoData,
   isSecret,
   kubernetesEgress,
   kubernetesEnvironment,
@@ -24,77 +28,21 @@ import {
   networksOut,
   OF_ALL,
   parseEnvFile,
-  secretExample,
-  settingsFile,
+  shownSettings,
   takenFromDotEnv,
+  valueName,
 } from './deployments.ts';
 import { exists, files, parse, productSources, read, root, walk } from './support.ts';
 
-const EXAMPLE = '.env.example';
-const COMPOSE = 'docker-compose.yml';
 const DEMO = 'deploy/demo.env';
-/** `npm run generate` adds missing lines to the three files. */
-const mustWrite = process.env.UPDATE_DOCS === '1';
-
-/** Inserts lines after the last non-empty line of the first match of `part` in `file`. */
-const append = (file: string, part: RegExp, lines: readonly string[]): void => {
-  const text = read(file);
-  const match = part.exec(text);
-  if (match === null) throw new Error(`${file} has no part ${part}`);
-  const end = text.slice(0, match.index + match[0].length).trimEnd().length;
-  writeFileSync(join(root, file), `${text.slice(0, end)}\n${lines.join('\n')}${text.slice(end)}`);
-};
-
-/** Pattern for the section of one process, or of all processes. */
-const sectionOf = (readers: ReadonlySet<string>): RegExp => {
-  const [reader = ''] = readers;
-  const title = readers.size === 1 ? reader.replace('services/', '').replace('-', ' ') : 'all processes';
-  return new RegExp(`^# ${title}\n# -+\n(?:(?!# --).*\n)*`, 'im');
-};
-
-/** Pattern for the variables of one process in docker-compose.yml. */
-const environmentOf = (owner: string): RegExp =>
-  new RegExp(`^  ${owner.replace('services/', '')}:\\n(?: {4}.*\\n)*? {4}environment:\\n(?: {6}.*\\n)*`, 'm');
 
 let variables: readonly Variable[] = [];
 beforeAll(async () => {
   ({ variables } = await loadConfigurations());
 });
 
-/** Name → values; several if the defaults of processes differ. Commented lines are included. */
-const documented = (): Map<string, string[]> => {
-  const shown = new Map<string, string[]>();
-  if (!exists(EXAMPLE)) return shown;
-  for (const line of read(EXAMPLE).split('\n')) {
-    const [, name, value] = /^(?:#\s*)?([A-Z][A-Z0-9_]*)=(.*)$/.exec(line) ?? [];
-    if (name === undefined || value === undefined) continue;
-    const plain = value
-      .replace(/\s+#.*$/, '')
-      .replace(/^(["'])(.*)\1$/, '$2')
-      .trim();
-    shown.set(name, [...(shown.get(name) ?? []), plain]);
-  }
-  return shown;
-};
-
 test('the schema of every process is recorded', () => {
   expect([...new Set(variables.map(({ reader }) => reader))].sort()).toEqual([...owners].sort());
-});
-
-test('every variable of a schema is in .env.example; npm run generate adds it', () => {
-  const shown = documented();
-  const missing = new Map<string, Set<string>>();
-  for (const { reader, name, field } of variables.filter((variable) => !shown.has(variable.name))) {
-    const standard = field.safeParse(undefined);
-    const line = `${name}=${standard.data ?? ''}`;
-    missing.set(line, (missing.get(line) ?? new Set()).add(reader));
-  }
-  if (mustWrite) {
-    for (const [line, readers] of missing) append(EXAMPLE, sectionOf(readers), [`# ${line}`]);
-    return;
-  }
-  const lines = [...missing].map(([line, readers]) => `${line}  # ${[...readers].join(', ')}`);
-  expect(lines.sort()).toEqual([]);
 });
 
 test('.env.example lists a variable once, or once per process', () => {
@@ -163,17 +111,6 @@ test('the variables of the sandbox and of commands are in .env.example', () => {
   expect(missing).toEqual([]);
 });
 
-/** The name of a variable, even if its value comes from a file (deploy/entrypoint.sh). */
-const valueName = (name: string): string => name.replace(/_FILE$/, '');
-
-/** Variables that are set by the image or fixed by a container's network. */
-const imageVariables = (): Set<string> => {
-  const names = [...read('Dockerfile').matchAll(/^(?:ENV)?\s+([A-Z][A-Z0-9_]*)=/gm)].map(
-    ([, name]) => name ?? '',
-  );
-  return new Set([...names, 'HTTP_PORT', 'GRPC_PORT', 'OPERATIONS_PORT']);
-};
-
 const namesOf = (owner: string): string[] => [
   ...new Set(variables.filter(({ reader }) => reader === owner).map(({ name }) => name)),
 ];
@@ -200,14 +137,6 @@ const ofOneMachine = (owner: string): string[] => [
   ),
 ];
 
-/**
- * Variables for the demo data, which production refuses. In a container the gateway uses the defaults and never gets the password
- * of a real administrator.
- */
-const OF_DEMO_DATA = ['FIRST_ADMINISTRATOR_USERNAME', 'FIRST_ADMINISTRATOR_PASSWORD'];
-const isOfDemoData = (owner: string, name: string): boolean =>
-  owner === 'gateway' && OF_DEMO_DATA.includes(name);
-
 const reads = (owner: string, name: string): boolean =>
   namesOf(owner).includes(name) && !isOfDemoData(owner, name);
 
@@ -231,14 +160,6 @@ describe('docker-compose.yml', () => {
     APP_NAME: 'q',
     APP_DEVELOPER: 'q',
   };
-
-  test.each(owners)('Compose passes every variable to %s; npm run generate adds it', (owner) => {
-    const available = new Set([...passed(owner), ...imageVariables()]);
-    const missing = namesOf(owner).filter((name) => !available.has(name) && !isOfDemoData(owner, name));
-    const lines = missing.map((name) => `      ${name}:`);
-    if (mustWrite && missing.length > 0) append(COMPOSE, environmentOf(owner), lines);
-    else expect(missing).toEqual([]);
-  });
 
   test.each(owners)('Compose gives %s no variable that it does not read', (owner) => {
     expect(passed(owner).filter((name) => !reads(owner, name))).toEqual([]);
@@ -450,15 +371,13 @@ describe('docker-compose.yml', () => {
   });
 });
 
-test('deploy/demo.env points the product at every provider of the sandbox; npm run generate adds a missing line', () => {
+test('deploy/demo.env points the product at every provider of the sandbox', () => {
   const demo = parseEnvFile(DEMO);
   const wrong = Object.entries(productEnvironment('http://sandbox.localhost:8090'))
     // A key is generated at each start.
     .filter(([name, value]) => !value.startsWith('-----BEGIN') && demo[name] !== value);
   const lines = wrong.map(([name, value]) => `${name}=${value}`);
-  const isAbsent = wrong.length > 0 && wrong.every(([name]) => demo[name] === undefined);
-  if (mustWrite && isAbsent) append(DEMO, /.*/s, lines);
-  else expect(lines).toEqual([]);
+  expect(lines).toEqual([]);
 });
 
 test('the Kubernetes demo points the product at every provider of the sandbox', () => {
@@ -588,32 +507,6 @@ describe('deploy/kubernetes', () => {
     expect(settings.filter(isSecret)).toEqual([]);
     const ofSecret = namesOf(owner).filter((name) => isSecret(name) && !isOfDemoData(owner, name));
     expect(ofSecret.filter((name) => !secrets(owner).has(name))).toEqual([]);
-  });
-
-  /** All settings, including commented ones with their defaults. */
-  const shownSettings = (owner: string): Map<string, string> =>
-    new Map(
-      ['all', nameOf(owner)].flatMap((file) =>
-        [...read(settingsFile(file)).matchAll(/^(?:# )?([A-Z][A-Z0-9_]*)=(.*)$/gm)].map(
-          ([, name = '', value = '']): [string, string] => [name, value],
-        ),
-      ),
-    );
-
-  test.each(owners)('Kubernetes lists every variable of %s; npm run generate adds it', (owner) => {
-    const fixed = imageVariables();
-    const listed = new Set([...common.keys(), ...shownSettings(owner).keys(), ...secrets(owner).keys()]);
-    const missing = variables.filter(
-      ({ reader, name }) =>
-        reader === owner && !listed.has(name) && !fixed.has(name) && !isOfDemoData(owner, name),
-    );
-    const ofAll = (name: string) => owners.every((each) => namesOf(each).includes(name));
-    if (!mustWrite) expect(missing.map(({ name }) => name)).toEqual([]);
-    for (const { name, field } of mustWrite ? missing : []) {
-      const file = isSecret(name) ? secretExample(owner) : settingsFile(ofAll(name) ? 'all' : nameOf(owner));
-      const line = isSecret(name) ? `${name}=` : `# ${name}=${field.safeParse(undefined).data ?? ''}`;
-      if (!read(file).includes(line)) append(file, /.*/s, [line]);
-    }
   });
 
   test.each(owners)('Kubernetes shows only variables that %s reads, with their defaults', (owner) => {

@@ -1,14 +1,9 @@
-/** Every stored field declares how an erasure treats it, and docs/erasure.md equals the declarations. */
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { type Declaration, type Handling, privacyOf } from '@fitness/shared/mongo/privacy.ts';
+/** Every stored field declares how an erasure treats it. docs/erasure.md is generated from the declarations. */
+import { type Declaration, privacyOf } from '@fitness/shared/mongo/privacy.ts';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import type { Schema } from 'mongoose';
 import { type Collection, databaseSources, loadCollections } from './schemas.ts';
-import { read, root, SERVICES } from './support.ts';
-
-const DOCUMENT = 'docs/erasure.md';
-const HANDLINGS: readonly Handling[] = ['erase', 'pseudonymise', 'retain'];
+import { read, SERVICES } from './support.ts';
 
 interface DeclaredCollection extends Collection {
   declared: readonly Declaration[] | undefined;
@@ -96,41 +91,4 @@ describe('declarations of erasure', () => {
     expect(users).not.toEqual([]);
     expect(users.filter((file) => !/\bcollectionPrivacy</.test(read(file)))).toEqual([]);
   });
-});
-
-/** The fields by reason. */
-const cell = (declared: readonly Declaration[], handling: Handling): string => {
-  const groups: { reason: string; paths: string[] }[] = [];
-  for (const { reason, paths } of declared.filter((declaration) => declaration.handling === handling)) {
-    const before = groups.find((group) => group.reason === reason);
-    if (before !== undefined) before.paths.push(...paths);
-    else groups.push({ reason, paths: [...paths] });
-  }
-  return groups
-    .map(({ reason, paths }) => `${paths.map((path) => `\`${path}\``).join(' ')}: ${reason}`)
-    .join('; ');
-};
-
-const tableOf = (service: string): string =>
-  [
-    `## ${service}`,
-    '',
-    `| collection | ${HANDLINGS.join(' | ')} |`,
-    `| --- | ${HANDLINGS.map(() => '---').join(' | ')} |`,
-    ...collections
-      .filter((collection) => collection.owner === service)
-      .toSorted((a, b) => a.name.localeCompare(b.name))
-      .map(
-        ({ name, declared = [] }) =>
-          `| \`${name}\` | ${HANDLINGS.map((handling) => cell(declared, handling)).join(' | ')} |`,
-      ),
-    '',
-  ].join('\n');
-
-test(`${DOCUMENT} equals the declarations; npm run generate writes it`, () => {
-  const text = read(DOCUMENT);
-  const [introduction = ''] = text.split(/^## /m, 1);
-  const expected = introduction + ['every service', ...SERVICES].map(tableOf).join('\n');
-  if (process.env.UPDATE_DOCS === '1') writeFileSync(join(root, DOCUMENT), expected);
-  else expect(text).toBe(expected);
 });

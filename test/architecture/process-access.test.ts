@@ -1,56 +1,11 @@
-/** docs/process-access.md equals the declared callers of RPCs; test/e2e/process-access.test.ts tries each pair. */
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { BLOCKERS } from '@fitness/contracts/blockers.ts';
+/** The callers of RPCs are declared. docs/process-access.md is generated; test/e2e/process-access.test.ts tries each pair. */
 import { RPC_CALLERS } from '@fitness/shared/grpc/callers.ts';
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
 import { PROCESSES, type ProcessName } from '@fitness/shared/kernel/process-name.ts';
 import type { ServiceDefinition } from '@grpc/grpc-js';
 import { expect, test } from '@jest/globals';
-import { importsOf, markdownTable, productSources, read, root, SERVICES } from './support.ts';
-
-const DOCUMENT = 'docs/process-access.md';
-
-/** `fitness.store_billing.v1.StoreBilling` → `store-billing`. */
-const ownPackage = (service: string): string => (service.split('.')[1] ?? '').replaceAll('_', '-');
-
-const serversOf = (service: string): readonly string[] => {
-  if (service === 'fitness.common.v1.AuditLog') return SERVICES;
-  if (service === 'fitness.common.v1.Blockers')
-    return SERVICES.filter((name) => BLOCKERS.some(({ owner }) => owner === name));
-  if (service === 'fitness.common.v1.MediaCopies') return ['identity', 'gyms', 'content'];
-  return SERVICES.filter((name) => name === ownPackage(service));
-};
-
-const row = (server: string, what: string, callers: readonly ProcessName[]): string[] => [
-  server,
-  `\`${what}\``,
-  ...PROCESSES.map((process) => (callers.includes(process) ? 'yes' : 'no')),
-];
-
-const rows = (): string[][] => {
-  const rpcs = Object.entries(RPC_CALLERS).flatMap(([service, declared]) =>
-    serversOf(service).flatMap((server) =>
-      Object.entries<readonly ProcessName[]>(declared).map(([name, callers]) =>
-        row(server, `${service.split('.').at(-1)}.${name}`, callers),
-      ),
-    ),
-  );
-  return SERVICES.flatMap((service) => [
-    row(service, 'HTTP', ['gateway']),
-    ...rpcs.filter(([server]) => server === service),
-  ]);
-};
-
-const table = (): string => markdownTable([['served by', 'call', ...PROCESSES], ...rows()]);
-
-test(`${DOCUMENT} equals the declarations; npm run generate writes it`, () => {
-  const text = read(DOCUMENT);
-  const introduction = text.slice(0, text.indexOf('| served by'));
-  const expected = introduction + table();
-  if (process.env.UPDATE_DOCS === '1') writeFileSync(join(root, DOCUMENT), expected);
-  else expect(text).toBe(expected);
-});
+import { rows } from './generated/process-access.ts';
+import { importsOf, productSources, read } from './support.ts';
 
 test('every defined RPC is in the table', () => {
   const defined = Object.values(grpcDefinitions).flatMap((load) =>

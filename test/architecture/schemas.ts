@@ -2,7 +2,6 @@
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { collectionsWithoutSchema } from '@fitness/shared/mongo/privacy.ts';
-import { expect } from '@jest/globals';
 import mongoose, { type Schema } from 'mongoose';
 import { productSources, read, root, SERVICES } from './support.ts';
 
@@ -15,10 +14,14 @@ interface OwnedSchema {
   schema: Schema;
 }
 
-/** Returns every schema. Each is recorded while the file that creates it is loaded. */
-export const loadSchemas = async (): Promise<OwnedSchema[]> => {
+/** Every schema. Each is recorded while a fresh copy of the file that creates it is loaded. */
+const recordSchemas = async (): Promise<OwnedSchema[]> => {
   const schemas: OwnedSchema[] = [];
   let owner = '';
+  const makers = databaseSources.filter((file) => /\bnew (?:mongoose\.)?Schema\b/.test(read(file)));
+  const load = (file: string, query = '') => import(pathToFileURL(join(root, file)).href + query);
+  // Afterwards a copy loads no other file, so it creates only its own schemas.
+  for (const file of makers) await load(file);
   const { prototype } = mongoose.Schema;
   const add = Reflect.get(prototype, 'add') as (this: Schema, ...args: unknown[]) => Schema;
   // Every schema's constructor calls this method.
@@ -27,17 +30,22 @@ export const loadSchemas = async (): Promise<OwnedSchema[]> => {
     return add.apply(this, args);
   } as typeof add;
   try {
-    const makers = databaseSources.filter((file) => /\bnew (?:mongoose\.)?Schema\b/.test(read(file)));
     for (owner of ['every service', ...SERVICES]) {
       const folder = owner === 'every service' ? 'packages/shared/' : `services/${owner}/src/`;
       const mine = makers.filter((file) => file.startsWith(folder));
-      expect(mine).not.toEqual([]);
-      for (const file of mine) await import(pathToFileURL(join(root, file)).href);
+      if (mine.length === 0) throw new Error(`no file in ${folder} creates a schema`);
+      for (const file of mine) await load(file, '?copy');
     }
   } finally {
     prototype.add = add;
   }
   return schemas;
+};
+
+let recorded: Promise<OwnedSchema[]> | undefined;
+export const loadSchemas = (): Promise<OwnedSchema[]> => {
+  recorded ??= recordSchemas();
+  return recorded;
 };
 
 export interface Collection {

@@ -1,48 +1,25 @@
 /**
- * Each collection has a shard key or a reason to stay on one shard, and docs/scaling.md lists them. Service tests compare each
- * recorded command with the keys (`services/<name>/test/shards.ts`).
+ * Each collection has a shard key or a reason to stay on one shard. Service tests compare each recorded command with the keys
+ * (`services/<name>/test/shards.ts`). docs/scaling.md is generated from the keys.
  */
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
-import {
-  isSharded,
-  RUNTIME_SHARDS,
-  type Sharded,
-  type Shards,
-  SINGLE,
-  type Unsharded,
-} from '@fitness/shared/testing/shards.ts';
+import type { Sharded, Shards } from '@fitness/shared/testing/shards.ts';
 import { beforeAll, expect, test } from '@jest/globals';
+import { loadShards, RUNTIME, shardedOf } from './generated/scaling.ts';
 import { type Collection, loadCollections } from './schemas.ts';
-import { files, markdownTable, read, root, SERVICES } from './support.ts';
-
-const DOCUMENT = 'docs/scaling.md';
-const RUNTIME = 'every service';
-const OWNERS = [RUNTIME, ...SERVICES];
+import { files, read, SERVICES } from './support.ts';
 
 let collections: Collection[] = [];
-const shardsOf: Record<string, Shards> = { [RUNTIME]: RUNTIME_SHARDS };
-/** Owner, collection name and entry of each sharded collection. */
+let shards: ReadonlyMap<string, Shards>;
 let sharded: [string, string, Sharded][] = [];
 
 beforeAll(async () => {
   collections = await loadCollections();
-  for (const service of SERVICES) {
-    const { SHARDS } = await import(pathToFileURL(join(root, `services/${service}/test/shards.ts`)).href);
-    shardsOf[service] = SHARDS;
-  }
-  sharded = OWNERS.flatMap((owner) =>
-    Object.entries(shardsOf[owner] ?? {}).flatMap(([name, entry]): [string, string, Sharded][] =>
-      isSharded(entry) ? [[owner, name, entry]] : [],
-    ),
-  );
+  shards = await loadShards();
+  sharded = shardedOf(shards);
 });
 
 test('each collection has a shard entry, and no entry names an unknown collection', () => {
-  const entries = OWNERS.flatMap((owner) =>
-    Object.keys(shardsOf[owner] ?? {}).map((name) => `${owner}/${name}`),
-  );
+  const entries = [...shards].flatMap(([owner, own]) => Object.keys(own).map((name) => `${owner}/${name}`));
   expect(entries.sort()).toEqual(collections.map(({ owner, name }) => `${owner}/${name}`).sort());
 });
 
@@ -79,67 +56,10 @@ test('an entry names a replacement for exactly the unique indexes without the sh
 
 test('each service compares its requests with the keys, and declares no scatter without a command', () => {
   const using = (what: RegExp) =>
-    OWNERS.filter((owner) => {
+    [...shards.keys()].filter((owner) => {
       const folder = owner === RUNTIME ? 'packages/shared/test/' : `services/${owner}/test/`;
       return files.some((file) => file.startsWith(folder) && what.test(read(file)));
     });
   expect(using(/openCostMeter\([^)]*SHARDS/)).toEqual(SERVICES);
-  expect(using(/unusedScatters\(\)\)\.toEqual\(\[\]\)/)).toEqual(OWNERS);
-});
-
-const code = (texts: readonly string[]): string => texts.map((text) => `\`${text}\``).join(', ');
-
-const keyRow = ([name, entry]: [string, Sharded | Unsharded]): string[] => {
-  if (!isSharded(entry)) return [`\`${name}\``, 'none', entry.bound];
-  const { key, because, ids } = entry;
-  const unique = ids === undefined ? '' : `; \`_id\`: ${ids}`;
-  return [`\`${name}\``, code(key) + (key.length === 1 ? ', hashed' : ''), because + unique];
-};
-
-const keyTables = (): string =>
-  OWNERS.map((owner) => {
-    const rows = Object.entries(shardsOf[owner] ?? {}).map(keyRow);
-    return `### ${owner}\n\n${markdownTable([['collection', 'shard key', 'why'], ...rows])}`;
-  }).join('\n');
-
-/** Whether a single-document command has neither the shard key nor the id. */
-const isBlindWrite = (command: string): boolean => {
-  const [operation = '', fields = ''] = command.split(': ');
-  return SINGLE.includes(operation) && !fields.split(', ').includes('_id');
-};
-
-const scatterTable = (): string =>
-  markdownTable([
-    ['collection', 'commands', 'for'],
-    ...sharded.flatMap(([owner, name, { scatters = {} }]) =>
-      Object.entries(scatters).map(([reason, commands]) => [
-        `${owner}: \`${name}\``,
-        commands.map((command) => code([command]) + (isBlindWrite(command) ? ' ¹' : '')).join(', '),
-        reason,
-      ]),
-    ),
-  ]);
-
-const claimTable = (): string =>
-  markdownTable([
-    ['collection', 'unique index', 'replaced by'],
-    ...sharded.flatMap(([owner, name, { claims = {} }]) =>
-      Object.entries(claims).map(([index, claim]) => [`${owner}: \`${name}\``, `\`${index}\``, claim]),
-    ),
-  ]);
-
-test(`${DOCUMENT} shows the keys, scatters and claims; npm run generate writes it`, () => {
-  const text = read(DOCUMENT);
-  const written = Object.entries({ keys: keyTables(), scatters: scatterTable(), claims: claimTable() });
-  const expected = written.reduce(
-    (all, [name, table]) =>
-      all.replace(
-        new RegExp(`(<!-- ${name} -->\n)[^]*(<!-- /${name} -->)`),
-        (_whole, begin: string, end: string) => `${begin}\n${table}\n${end}`,
-      ),
-    text,
-  );
-  if (process.env.UPDATE_DOCS === '1') writeFileSync(join(root, DOCUMENT), expected);
-  else expect(text).toBe(expected);
-  for (const [name] of written) expect(text).toContain(`<!-- /${name} -->`);
+  expect(using(/unusedScatters\(\)\)\.toEqual\(\[\]\)/)).toEqual([...shards.keys()]);
 });

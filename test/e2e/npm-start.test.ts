@@ -210,7 +210,7 @@ test('npm run dev restarts only its process on a change, with an inspector and i
       return undefined;
     }
   };
-  const [first, others] = [await eventually(inspector), product.pids()];
+  const [first, before] = [await eventually(inspector), product.pids()];
   const now = new Date();
   utimesSync(join(root, 'services/wallet/src/main.ts'), now, now);
   await eventually(async () => {
@@ -218,6 +218,9 @@ test('npm run dev restarts only its process on a change, with an inspector and i
     return id !== undefined && id !== first;
   }, START);
   await eventually(() => isReady(product, 'wallet'), START);
-  expect(product.pids()).toEqual(others);
+  await eventually(() => product.output().includes('wallet is up again after'), START);
+  expect(product.output()).toContain('wallet restarts: services/wallet/src/main.ts has changed');
+  const restarted = [...product.pids()].filter(([name, pid]) => before.get(name) !== pid);
+  expect(restarted.map(([name]) => name)).toEqual(['wallet']);
   expect(product.child.exitCode).toBeNull();
 });

@@ -9,6 +9,12 @@ import { isSecretName, type PublicUse, refusedInProduction } from './known-value
 
 export class ConfigError extends Error {
   override name = 'ConfigError';
+  /** The variables that were read, by name. */
+  readonly shape: z.ZodRawShape;
+  constructor(message?: string, shape: z.ZodRawShape = {}) {
+    super(message);
+    this.shape = shape;
+  }
 }
 
 /** Reads `schema` from `env`, treating an empty string as unset. Throws {@link ConfigError}, which names each bad variable. */
@@ -25,7 +31,7 @@ export const parseConfig = <Schema extends z.ZodObject>(
   const refused = values.NODE_ENV === 'production' ? refusals(schema, [values, parsed.data ?? {}]) : [];
   const problems = [...invalid, ...refused];
   if (parsed.success && problems.length === 0) return parsed.data;
-  throw new ConfigError(`Wrong configuration: ${problems.join('; ')}`);
+  throw new ConfigError(`Wrong configuration: ${problems.join('; ')}`, schema.shape);
 };
 
 const providerUrls = z.registry();

@@ -1,6 +1,6 @@
 /**
  * Declares, beside its schema and with a reason, what an erasure does to each stored field.
- * `test/architecture/privacy.test.ts` requires a declaration for every field and compares `docs/erasure.md` with them.
+ * `test/architecture/privacy.test.ts` requires a declaration for every field, and `docs/erasure.md` is generated from them.
  */
 import type { Schema } from 'mongoose';
 

@@ -1,18 +1,14 @@
-/**
- * `npm run client`: generates the types of @fitness/client from the API document. With `--check` it writes nothing, and fails if
- * the generated files are out of date.
- */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { takesIdempotencyKey } from '../gateway/src/api/code-samples.ts';
-import { ERROR_CATALOGUE } from '../gateway/src/api/error-catalogue.ts';
-import { loadApiDocument } from '../test/architecture/api-document.ts';
-import { clientMethods } from './lib/client-methods.mjs';
-import { root } from './lib/paths.mjs';
+import { takesIdempotencyKey } from '../../../gateway/src/api/code-samples.ts';
+import { ERROR_CATALOGUE } from '../../../gateway/src/api/error-catalogue.ts';
+import { loadApiDocument } from '../../../test/architecture/api-document.ts';
+import { root } from '../paths.mjs';
+import { clientMethods } from './client-methods.mjs';
 
-const TYPES = join(root, 'packages/client/src/generated');
+const TARGET = 'packages/client/src/generated';
 
 /** @typedef {Awaited<ReturnType<typeof loadApiDocument>>} ApiDocument */
 
@@ -65,23 +61,13 @@ export const METHODS = ${JSON.stringify(clientMethods(document), null, 2)} as co
 `;
 }
 
-const document = await loadApiDocument();
-const files = Object.entries({
-  'schema.ts': typesOf(document),
-  'idempotent.ts': idempotentOf(document),
-  'error-codes.ts': errorCodesOf(),
-  'methods.ts': methodsOf(document),
-});
-
-if (process.argv.includes('--check')) {
-  const stale = files.filter(([name, text]) => readFileSync(join(TYPES, name), 'utf8') !== text);
-  if (stale.length > 0) {
-    console.error(
-      `These files are not up to date. Run npm run client: ${stale.map(([name]) => name).join(', ')}`,
-    );
-    process.exit(1);
-  }
-} else {
-  for (const [name, text] of files) writeFileSync(join(TYPES, name), text);
-  console.log(`Wrote ${files.length} files to packages/client/src/generated.`);
+/** The types of @fitness/client, from the API document. */
+export async function generate() {
+  const document = await loadApiDocument();
+  return {
+    [join(TARGET, 'schema.ts')]: typesOf(document),
+    [join(TARGET, 'idempotent.ts')]: idempotentOf(document),
+    [join(TARGET, 'error-codes.ts')]: errorCodesOf(),
+    [join(TARGET, 'methods.ts')]: methodsOf(document),
+  };
 }
