@@ -4,7 +4,6 @@ import { formatTimestamp, formatTimestampOrNull } from '@fitness/shared/kernel/c
 import { message } from '@fitness/shared/kernel/error.ts';
 import type { Catalogue, MessageKey } from '@fitness/shared/kernel/i18n/catalogue.ts';
 import { CATALOGUES, DEFAULT_LOCALE, type Translate } from '@fitness/shared/kernel/i18n/translate.ts';
-import { growingEnum } from '@fitness/shared/kernel/refinements.ts';
 import { z } from 'zod';
 import type { NotificationRow } from '../../store/notifications.ts';
 
@@ -63,10 +62,9 @@ export const NOTIFICATION_TYPES = [
 export const notificationSchema = z
   .object({
     id: z.int(),
-    type: growingEnum(
-      NOTIFICATION_TYPES,
-      'What the notification is about. It determines the fields of `data`.',
-    ),
+    type: z
+      .enum(NOTIFICATION_TYPES)
+      .meta({ description: 'What the notification is about. It determines the fields of `data`.' }),
     title: z.string().meta({ description: 'Title, in the language of the request' }),
     body: z.string().meta({ description: 'Text, in the language of the request' }),
     data: z.record(z.string(), z.unknown()).meta({ description: DATA_DESCRIPTION }),
