@@ -708,7 +708,7 @@ export interface paths {
         get: operations["getNotificationsPreferences"];
         /**
          * Update your notification preferences
-         * @description Changes the preferences that you send and leaves the others as they are. The emails of `security_alert`, `account_deletion_requested` and `account_deletion_postponed` cannot be turned off (422).
+         * @description Changes the preferences that you send and leaves the others as they are. These emails cannot be turned off (422): `account_deletion_requested`, `account_deletion_postponed`, `security_alert`.
          */
         put: operations["putNotificationsPreferences"];
         post?: never;
@@ -1926,20 +1926,22 @@ export interface components {
             /** @description Text, in the language of the request */
             body: string;
             /**
-             * @description Fields by `type`. Amounts are in Tooman, times in UTC.
+             * @description Examples by `type`. Amounts are in Tooman, times in UTC.
              *
-             *     - `account_deletion_requested`: `deletion_requested_at`, `deletion_scheduled_at`.
-             *     - `account_deletion_postponed`: `deletion_scheduled_at`, `blockers`.
-             *     - `gym_license_reviewed`: `gym_id`, `gym_name`, `approved`, `reason`. `approved` is null when an operator has reset the review or removed the document (`removed` is true).
-             *     - `trainer_license_reviewed`: `approved`, `reason`. `approved` is null in the same cases.
-             *     - `deposit_credited`, `deposit_returned`, `withdrawal_paid`: `payment_id`, `amount`.
-             *     - `withdrawal_rejected`: `payment_id`, `amount`, `reason`.
-             *     - `refund_resolved`: `refund_id`, `outcome` (`refunded` or `granted`), `channel`, `product_id`.
-             *     - `training_service_sold`: `trainee_id`, `training_service_id`, `title`, `amount`, `commission`.
-             *     - `training_service_delivered`: `trainee_id`, `training_service_id`, `title`.
-             *     - `subscription_expiring`, three days before the end: `subscription_id`, `type`, `expires_at`.
-             *     - `boost_ended`: `boost_id`, `boostable_type` (a model name), `boostable_id`, `name`, `level`, `ended_at`.
-             *     - `security_alert`: `change` (what was changed), `by` (`account` or `operator`).
+             *     - `account_deletion_requested`: `{"deletion_requested_at":"2026-03-02 10:00:00","deletion_scheduled_at":"2026-03-16 10:00:00"}`
+             *     - `account_deletion_postponed`: `{"deletion_scheduled_at":"2026-03-17 10:00:00","blockers":["gym_ownership"]}`
+             *     - `gym_license_reviewed`: `{"gym_id":5,"gym_name":"Alborz","approved":false,"reason":"The stamp is missing."}` `approved` is null when an operator has removed the document; then `removed` is true.
+             *     - `trainer_license_reviewed`: `{"approved":true,"reason":""}` `approved` is null when an operator has reset the review, or removed the document; then `removed` is true.
+             *     - `deposit_credited`: `{"payment_id":501,"amount":50000}`
+             *     - `deposit_returned`: `{"payment_id":501,"amount":50000}`
+             *     - `withdrawal_paid`: `{"payment_id":501,"amount":50000}`
+             *     - `withdrawal_rejected`: `{"payment_id":501,"amount":50000,"reason":"The account is closed."}`
+             *     - `refund_resolved`: `{"refund_id":2,"outcome":"refunded","channel":"cafebazaar","product_id":"boost_pro"}` `outcome` is `refunded` or `granted`.
+             *     - `training_service_sold`: `{"trainee_id":21,"training_service_id":9,"title":"Strength in twelve weeks","amount":90000,"commission":9000}`
+             *     - `training_service_delivered`: `{"trainee_id":21,"training_service_id":9,"title":"Strength in twelve weeks"}`
+             *     - `subscription_expiring`: `{"subscription_id":7,"type":"plus","expires_at":"2026-04-01 08:30:00"}` Sent three days before the end.
+             *     - `boost_ended`: `{"boost_id":11,"boostable_type":"App\\Models\\Gyms\\Gym","boostable_id":5,"name":"Alborz","level":2,"ended_at":"2026-03-08 08:30:00"}`
+             *     - `security_alert`: `{"change":"password_changed","by":"account"}` `change` is what was changed, `by` is `account` or `operator`.
              */
             data: {
                 [key: string]: unknown;
