@@ -1,4 +1,6 @@
 /** The payment in responses (specification 2.3, 2.4). */
+
+import { PAYMENT_TYPES } from '@fitness/contracts/payment-types.ts';
 import { timestampSchema } from '@fitness/contracts/timestamp.ts';
 import { isErased, type UserResource, userSchema } from '@fitness/contracts/user.ts';
 import { type Caller, can, isOwn, type UserCaller } from '@fitness/shared/kernel/caller.ts';
@@ -9,7 +11,6 @@ import type { Dependencies } from '../dependencies.ts';
 import {
   type DisputeResolution,
   depositMetaOf,
-  PAYMENT_TYPES,
   type Payment,
   withdrawalMetaOf,
   withoutPersonalData,
