@@ -1,5 +1,5 @@
 /** The page of one account, with every part that the operator may see. Each part requires an API permission. */
-import { BLOCKERS } from '@fitness/contracts/blockers.ts';
+import { isBlockerCode } from '@fitness/contracts/blockers.ts';
 import { PAYMENT_TYPES } from '@fitness/contracts/payment-types.ts';
 import { can } from '@fitness/shared/kernel/caller.ts';
 import { type Message, message, unavailable } from '@fitness/shared/kernel/error.ts';
@@ -317,10 +317,9 @@ interface Blocker extends Record<string, unknown> {
 
 /** Describes a blocker to an operator. The text of the API addresses the member. */
 const blockerText = ({ t }: Operator, blocker: Blocker): string => {
-  const match = BLOCKERS.find(({ code }) => code === blocker.code);
-  if (match === undefined) return blocker.message;
-  const { code: _code, message: _message, ...extras } = blocker;
-  return t(message(`ops.blocker.${match.code}`, extras as Record<string, string | number>));
+  const { code, message: text, ...extras } = blocker;
+  if (!isBlockerCode(code)) return text;
+  return t(message(`ops.blocker.${code}`, extras as Record<string, string | number>));
 };
 
 const deletionOf = async (operator: Operator, member: Member): Promise<Html> => {

@@ -3,7 +3,7 @@ import { NOTIFICATION_DATA, NOTIFICATION_TYPES } from '@fitness/contracts/notifi
 import { timestampSchema } from '@fitness/contracts/timestamp.ts';
 import { formatTimestamp, formatTimestampOrNull } from '@fitness/shared/kernel/clock.ts';
 import { message } from '@fitness/shared/kernel/error.ts';
-import type { Catalogue, MessageKey } from '@fitness/shared/kernel/i18n/catalogue.ts';
+import type { MessageKey } from '@fitness/shared/kernel/i18n/catalogue.ts';
 import { CATALOGUES, DEFAULT_LOCALE, type Translate } from '@fitness/shared/kernel/i18n/translate.ts';
 import { z } from 'zod';
 import type { NotificationRow } from '../../store/notifications.ts';
@@ -73,6 +73,16 @@ const textKeys = ({ type, data }: NotificationRow): TextKeys => {
   return data.by === 'operator' ? { ...texts, body: 'notification.security_alert.by_operator.body' } : texts;
 };
 
+const hasText = (key: string): key is MessageKey => Object.hasOwn(CATALOGUES.get(DEFAULT_LOCALE) ?? {}, key);
+
+/** A replica of a newer release may have stored a type, an outcome or a change that has no text here. */
+const shownKeys = (row: NotificationRow): TextKeys => {
+  const keys = textKeys(row);
+  return hasText(keys.title)
+    ? keys
+    : { title: 'notification.unknown.title', body: 'notification.unknown.body' };
+};
+
 const textParams = (data: Record<string, unknown>): Record<string, string | number> => {
   const simple = Object.entries(data).filter((entry): entry is [string, string | number] =>
     ['string', 'number'].includes(typeof entry[1]),
@@ -86,11 +96,11 @@ export const EMAIL_PARAMS: readonly string[] = ['amount', 'deletion_scheduled_at
 /** A text with parameters that users may have chosen has a variant for emails, which refers to the app. */
 const emailKey = (body: MessageKey): MessageKey => {
   const key = body.replace(/\.body$/, '.email');
-  return CATALOGUES.get(DEFAULT_LOCALE)?.[key as keyof Catalogue] === undefined ? body : (key as MessageKey);
+  return hasText(key) ? key : body;
 };
 
 export const toEmailTexts = (row: NotificationRow, t: Translate): { title: string; body: string } => {
-  const { title, body } = textKeys(row);
+  const { title, body } = shownKeys(row);
   const all = Object.entries(textParams(row.data));
   const params = Object.fromEntries(all.filter(([name]) => EMAIL_PARAMS.includes(name)));
   return {
@@ -100,7 +110,7 @@ export const toEmailTexts = (row: NotificationRow, t: Translate): { title: strin
 };
 
 export const toNotification = (row: NotificationRow, t: Translate): NotificationResource => {
-  const keys = textKeys(row);
+  const keys = shownKeys(row);
   const params = textParams(row.data);
   return {
     id: row._id,
