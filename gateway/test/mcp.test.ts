@@ -147,6 +147,7 @@ describe('a tool', () => {
     gateway.blockers.set(7, [
       { code: 'gym_ownership', extras_json: '{"count":2}' },
       { code: 'unsettled_balance', extras_json: '{"balance":-5}' },
+      { code: 'of_a_newer_release', extras_json: '{"rows":3}' },
     ]);
     const client = await connect(MEMBER_TOKEN, { 'accept-language': 'fa' });
     const result = await call(client, 'list_deletion_blockers');
@@ -155,6 +156,7 @@ describe('a tool', () => {
       blockers: [
         { code: 'gym_ownership', message: expect.stringContaining('باشگاه'), count: 2 },
         { code: 'unsettled_balance', message: expect.stringContaining('−۵ تومان'), balance: -5 },
+        { code: 'of_a_newer_release', message: 'حساب شما هنوز قابل حذف نیست.', rows: 3 },
       ],
     });
     gateway.blockers.clear();

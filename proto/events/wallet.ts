@@ -5,7 +5,7 @@ import { defineEvent } from './define-event.ts';
 const payment = z.object({
   payment_id: z.int().positive(),
   user_id: z.int().positive(),
-  type: z.enum(['deposit', 'income', 'purchase', 'withdrawal', 'commission', 'store_purchase']),
+  type: z.string().meta({ description: 'Type of the payment, as in `GET /payments`' }),
   amount: z.int().nonnegative().meta({ description: 'In Tooman' }),
 });
 

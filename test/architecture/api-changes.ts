@@ -8,9 +8,9 @@ type Difference = ReturnType<typeof apiDiff>[number];
 const changesOperationId = ({ path, action }: Difference): boolean =>
   path.length === 4 && path.at(-1) === 'operationId' && action !== 'add';
 
-/** A response value of a new type cannot be decoded. The library checks types only in requests. */
+/** A response value of a new type, or another constant, cannot be decoded. The library checks types only in requests. */
 const widensTypeOfAnswer = ({ path, before, after }: Difference): boolean => {
-  if (path.at(-1) !== 'type' || !path.includes('responses')) return false;
+  if (!['type', 'const'].includes(String(path.at(-1))) || !path.includes('responses')) return false;
   const previousTypes = [before].flat();
   return [after].flat().some((type) => !previousTypes.includes(type));
 };

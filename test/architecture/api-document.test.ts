@@ -109,6 +109,13 @@ describe('client generation from the document', () => {
     expect(places((schema) => schema.additionalProperties === false)).toEqual([]);
   });
 
+  test('no response enumerates its values, and only the scheme of a token is a constant', () => {
+    const closed = places((schema) => schema.enum !== undefined || typeof schema.const === 'string');
+    expect(closed.filter((place) => !/Request\/|\/parameters\/\d/.test(place))).toEqual([
+      '/components/schemas/SignedIn/properties/token_type',
+    ]);
+  });
+
   test('null appears only as the alternative of a nullable value', () => {
     const lone = places((schema) => schema.type === 'null').filter((place) => !/\/anyOf\/1$/.test(place));
     expect(lone).toEqual([]);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { toClientSchema } from './client-schemas.ts';
+import { toClientSchema, toResponseSchema } from './client-schemas.ts';
 import type { Schema } from './schema.ts';
 
 const MAX = Number.MAX_SAFE_INTEGER;
@@ -74,6 +74,31 @@ test('enumerated values that are not identifiers get names', () => {
   expect(request({ type: 'string', enum: ['ASC', 'DESC'] })).toEqual({
     type: 'string',
     enum: ['ASC', 'DESC'],
+  });
+});
+
+test('an enumeration in a response is open text that names the known values, even if it may be null', () => {
+  const values = { type: 'string', enum: ['a', 'b'] };
+  const properties = {
+    kind: { ...values, description: 'Kind.' },
+    other: { anyOf: [values, { type: 'null' }], description: 'Null if there is none' },
+    scheme: { type: 'string', const: 'Bearer' },
+  };
+  expect(toResponseSchema({ type: 'object', properties })).toEqual({
+    type: 'object',
+    properties: {
+      kind: {
+        type: 'string',
+        'x-extensible-enum': ['a', 'b'],
+        description: 'Kind. Known values: `a`, `b`. Expect further ones.',
+      },
+      other: {
+        type: ['string', 'null'],
+        'x-extensible-enum': ['a', 'b'],
+        description: 'Null if there is none. Known values: `a`, `b`. Expect further ones.',
+      },
+      scheme: { type: 'string', const: 'Bearer' },
+    },
   });
 });
 

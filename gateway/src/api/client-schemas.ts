@@ -8,6 +8,18 @@ type Direction = 'request' | 'response';
 
 const INT32_MAX = 2 ** 31 - 1;
 
+/** The extension that lists the known values of a text. A later release may add values. */
+export const KNOWN_VALUES = 'x-extensible-enum';
+
+/** The schema of a response. Its enumerations become open text, so that a new value is no breaking change. */
+export const toResponseSchema = (schema: Schema): Schema =>
+  toClientSchema(withOpenEnumerations(schema), 'response');
+
+const withOpenEnumerations = (schema: Schema): Schema => {
+  const { enum: values, ...rest } = mapChildren(schema, withOpenEnumerations);
+  return values === undefined ? rest : { ...rest, [KNOWN_VALUES]: values };
+};
+
 export const toClientSchema = (input: Schema, direction: Direction): Schema => {
   const schema = mapChildren(input, (child) => toClientSchema(child, direction));
   delete schema.propertyNames;
@@ -17,17 +29,24 @@ export const toClientSchema = (input: Schema, direction: Direction): Schema => {
   );
 };
 
-/** Describes a field by its schema, or by its name. A timestamp also gets its format. */
+/** Describes a field by its schema, or by its name. A timestamp also gets its format, and an open text its known values. */
 const withDescribedFields = (schema: Schema): Schema => {
   if (!isObject(schema.properties)) return schema;
   const properties = mapEntries(schema.properties, (field, name) => {
     if (!isObject(field)) return field;
     const text = field.description ?? (field.$ref === undefined ? fieldText(name) : undefined);
     if (text === undefined) return field;
-    if (field.pattern !== TIMESTAMP_PATTERN) return { ...field, description: text };
-    return { ...field, description: `${String(text).replace(/\.$/, '')}. \`YYYY-MM-DD HH:MM:SS\` in UTC.` };
+    const addition = additionOf(field);
+    if (addition === undefined) return { ...field, description: text };
+    return { ...field, description: `${String(text).replace(/\.$/, '')}. ${addition}` };
   });
   return { ...schema, properties };
+};
+
+const additionOf = ({ pattern, [KNOWN_VALUES]: known }: Schema): string | undefined => {
+  if (pattern === TIMESTAMP_PATTERN) return '`YYYY-MM-DD HH:MM:SS` in UTC.';
+  if (!Array.isArray(known)) return undefined;
+  return `Known values: ${known.map((value) => `\`${String(value)}\``).join(', ')}. Expect further ones.`;
 };
 
 /** Replaces a constant flag, for which generators would make an enumeration of strings. */

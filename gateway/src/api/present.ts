@@ -1,7 +1,7 @@
 /** Completes the merged document for clients: schemas for generators, names, descriptions, examples, links and errors. */
 import { ERROR_CODES } from '@fitness/shared/http/openapi.ts';
 import { DEFAULT_LOCALE, type Locale, translate } from '@fitness/shared/kernel/i18n/translate.ts';
-import { toClientSchema } from './client-schemas.ts';
+import { toClientSchema, toResponseSchema } from './client-schemas.ts';
 import { codeSamples } from './code-samples.ts';
 import { createBodyNames, createErrorNames } from './component-names.ts';
 import { DOCUMENT_TEXTS } from './document-texts.ts';
@@ -22,9 +22,7 @@ interface Context {
 
 /** Does not modify `merged`. */
 export const presentDocument = (merged: ApiDocument): ApiDocument => {
-  const schemas = mapEntries(merged.components.schemas as Record<string, Schema>, (schema) =>
-    toClientSchema(schema, 'response'),
-  );
+  const schemas = mapEntries(merged.components.schemas as Record<string, Schema>, toResponseSchema);
   const errors: Record<string, Json> = {};
   const all = Object.values(merged.paths).flatMap((item) => Object.values(item));
   const context: Context = {
@@ -169,8 +167,8 @@ const presentResponse = (
   const headers = headersOf(operationId, status);
   const links = linksOf(operationId, status, context.operationIds);
   const body = mapContent(response, (source, mediaType) => {
-    if (mediaType !== 'application/json') return { schema: toClientSchema(source, 'response') };
-    const schema = context.names.ofResponse(toClientSchema(source, 'response'), operationId, status);
+    if (mediaType !== 'application/json') return { schema: toResponseSchema(source) };
+    const schema = context.names.ofResponse(toResponseSchema(source), operationId, status);
     const example =
       Number(status) < 400
         ? responseExample(schema, context.schemas, status)

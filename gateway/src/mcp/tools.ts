@@ -1,4 +1,5 @@
 /** The tools of `/mcp`. All are read-only, and each sends one GET to the public API. */
+import { PAYMENT_TYPES } from '@fitness/contracts/payment-types.ts';
 import { type Caller, can } from '@fitness/shared/kernel/caller.ts';
 import type { Permission } from '@fitness/shared/kernel/permissions.ts';
 import { z } from 'zod';
@@ -44,14 +45,6 @@ const paging = {
 const resource = z.looseObject({});
 const list = z.object({ data: z.array(resource), links: resource, meta: resource });
 
-const PAYMENT_TYPES = [
-  'deposit',
-  'income',
-  'purchase',
-  'withdrawal',
-  'commission',
-  'store_purchase',
-] as const;
 const OWN_PAYMENTS: readonly Permission[] = ['payments.view_own', 'payments.view_all'];
 const POSTS: readonly Permission[] = ['posts.view', 'posts.view_all'];
 

@@ -1,5 +1,5 @@
 /** The deletion blockers of the caller's account. No route of the API reads them without starting a deletion. */
-import { type BlockerCode, blockerMessageKey } from '@fitness/contracts/blockers.ts';
+import { blockerMessageKey } from '@fitness/contracts/blockers.ts';
 import type { IdentityDefinition } from '@fitness/proto/gen/fitness/identity/v1/Identity.ts';
 import type { GrpcClient } from '@fitness/shared/grpc/client.ts';
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
@@ -25,6 +25,6 @@ export const readBlockers = async (
   const { blockers } = await identity.call('GetDeletionBlockers', {}, call);
   return blockers.map(({ code, extras_json }) => {
     const extras: Record<string, string | number> = JSON.parse(extras_json);
-    return { code, message: t(message(blockerMessageKey(code as BlockerCode), extras)), ...extras };
+    return { code, message: t(message(blockerMessageKey(code), extras)), ...extras };
   });
 };

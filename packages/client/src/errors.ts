@@ -1,5 +1,5 @@
 /** Errors that the API returns, and the error for a request without a response. */
-import type { KnownErrorCode } from './generated/error-codes.ts';
+import type { KnownErrorCode } from './generated/known-values.ts';
 
 /** A later release of the API may add codes. */
 export type ErrorCode = KnownErrorCode | (string & Record<never, never>);

@@ -17,7 +17,7 @@ export {
   UnavailableError,
   ValidationError,
 } from './errors.ts';
-export type { KnownErrorCode } from './generated/error-codes.ts';
+export type { KnownErrorCode, KnownValues } from './generated/known-values.ts';
 export type { paths } from './generated/schema.ts';
 export type { ListPath } from './lists.ts';
 export type { CallOptions, Methods } from './methods.ts';

@@ -61,5 +61,8 @@ export const blockersService = <Owner extends BlockerOwner>(blockers: BlockersOf
   });
 };
 
-/** The catalogue key of a blocker's message, which every language has. */
-export const blockerMessageKey = (code: BlockerCode): MessageKey => `blocker.${code}`;
+export const isBlockerCode = (code: string): code is BlockerCode => BLOCKERS.some((row) => row.code === code);
+
+/** The catalogue key of a blocker's message. A blocker of a newer release has a general message. */
+export const blockerMessageKey = (code: string): MessageKey =>
+  isBlockerCode(code) ? `blocker.${code}` : 'deletion.blocked';

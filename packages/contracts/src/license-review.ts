@@ -48,7 +48,7 @@ export const licenseReviewsOf = <Row extends z.ZodType>(row: Row) =>
 
 /** The 409 of a review whose document has been replaced. */
 export const licenseReplacedSchema = z
-  .object({ message: z.string(), code: z.literal(LICENSE_REPLACED) })
+  .object({ message: z.string(), code: z.enum([LICENSE_REPLACED]) })
   .meta({ id: 'LicenseReplaced' });
 
 /**

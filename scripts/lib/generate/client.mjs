@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { KNOWN_VALUES } from '../../../gateway/src/api/client-schemas.ts';
 import { takesIdempotencyKey } from '../../../gateway/src/api/code-samples.ts';
 import { ERROR_CATALOGUE } from '../../../gateway/src/api/error-catalogue.ts';
 import { loadApiDocument } from '../../../test/architecture/api-document.ts';
@@ -42,15 +43,27 @@ export const IDEMPOTENT: ReadonlySet<string> = new Set(${JSON.stringify(names.so
 `;
 }
 
-/** @returns {string} TypeScript */
-function errorCodesOf() {
+/** @param {ApiDocument} document @returns {string} TypeScript */
+function knownValuesOf(document) {
   const codes = new Set(ERROR_CATALOGUE.flatMap(({ code }) => (code === null ? [] : [code])));
+  /** @param {Iterable<string>} values */
+  const union = (values) => [...values].map((value) => JSON.stringify(value)).join(' | ');
+  /** @type {Record<string, { properties?: Record<string, { [KNOWN_VALUES]?: string[] }> }>} */
+  const schemas = Object(document.components.schemas);
+  const rows = Object.entries(schemas).flatMap(([name, { properties = {} }]) => {
+    const fields = Object.entries(properties).flatMap(([field, { [KNOWN_VALUES]: values }]) =>
+      values === undefined ? [] : [`${field}: ${union(values)}`],
+    );
+    return fields.length === 0 ? [] : [`  ${name}: { ${fields.join('; ')} };`];
+  });
   return `/** Every error \`code\` of this release. */
 export type KnownErrorCode =
-${[...codes]
-  .sort()
-  .map((code) => `  | ${JSON.stringify(code)}`)
-  .join('\n')};
+  | ${union([...codes].sort()).replaceAll(' | ', '\n  | ')};
+
+/** The values of open text fields in this release, by schema and field. A later release may add values. */
+export interface KnownValues {
+${rows.join('\n')}
+}
 `;
 }
 
@@ -67,7 +80,7 @@ export async function generate() {
   return {
     [join(TARGET, 'schema.ts')]: typesOf(document),
     [join(TARGET, 'idempotent.ts')]: idempotentOf(document),
-    [join(TARGET, 'error-codes.ts')]: errorCodesOf(),
+    [join(TARGET, 'known-values.ts')]: knownValuesOf(document),
     [join(TARGET, 'methods.ts')]: methodsOf(document),
   };
 }

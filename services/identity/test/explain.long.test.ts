@@ -94,7 +94,7 @@ const record = (id: string) => ({
 const notification = (id: number) => ({
   _id: id,
   user_id: id,
-  type: 'x',
+  type: 'boost_ended' as const,
   data: {},
   created_at: now,
   read_at: null,

@@ -166,7 +166,7 @@ describe('a due account without blockers', () => {
   test('an erased account receives no notifications', async () => {
     const id = await addDueMember();
     await replica.purge();
-    const late = { owner_user_id: id, gym_id: 1, gym_name: 'x', approved: false, rejection_reason: 'late' };
+    const late = { gym_id: 1, gym_name: 'x', approved: false, reason: 'late' };
     const { createDeliverNotification } = await import('../src/app/notifications/deliver-notification.ts');
     const deliver = createDeliverNotification(replica.dependencies);
     await replica.dependencies.store.transaction((session) =>

@@ -1,4 +1,6 @@
 /** Every query of the wallet uses an index, in its order, among 20,000 documents per collection. */
+
+import { PAYMENT_TYPES } from '@fitness/contracts/payment-types.ts';
 import { MINUTE_MS, systemClock } from '@fitness/shared/kernel/clock.ts';
 import { nextSeal } from '@fitness/shared/kernel/seal.ts';
 import { ensureIndexes } from '@fitness/shared/mongo/indexes.ts';
@@ -10,7 +12,7 @@ import { exceptOnPrebuilt } from '@fitness/shared/testing/query-plans.ts';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import mongoose, { type Connection } from 'mongoose';
 import { createEntry } from '../src/domain/ledger.ts';
-import { newPayment, PAYMENT_TYPES } from '../src/domain/payment.ts';
+import { newPayment } from '../src/domain/payment.ts';
 import { createSeals } from '../src/store/seals.ts';
 import { createStore, type Store } from '../src/store/store.ts';
 import { SHARDS } from './shards.ts';

@@ -1,25 +1,12 @@
 /** Accounts, sessions and notifications. */
 import { MODEL } from '@fitness/contracts/model-names.ts';
+import { NOTIFICATION_TYPES, NOTIFICATIONS } from '@fitness/contracts/notifications.ts';
 import { english } from './english.ts';
 
 const PREFERENCES = Object.fromEntries(
-  [
-    ...[
-      'account_deletion_requested',
-      'account_deletion_postponed',
-      'gym_license_reviewed',
-      'trainer_license_reviewed',
-    ],
-    ...['deposit_credited', 'deposit_returned', 'withdrawal_paid', 'withdrawal_rejected', 'refund_resolved'],
-    ...[
-      'training_service_sold',
-      'training_service_delivered',
-      'subscription_expiring',
-      'boost_ended',
-      'security_alert',
-    ],
-  ].map((type) => [type, { push: true, email: type !== 'boost_ended' }]),
+  NOTIFICATION_TYPES.map((type) => [type, { push: true, email: type !== 'boost_ended' }]),
 );
+const DEPOSIT = NOTIFICATIONS.deposit_credited.data;
 
 const MEDIA = {
   id: 31,
@@ -136,8 +123,8 @@ export const PEOPLE = {
     id: 88,
     type: 'deposit_credited',
     title: english('notification.deposit_credited.title'),
-    body: english('notification.deposit_credited.body', { amount: 50_000 }),
-    data: { payment_id: 501, amount: 50_000 },
+    body: english('notification.deposit_credited.body', { amount: DEPOSIT.amount }),
+    data: DEPOSIT,
     read_at: null,
     created_at: '2026-03-01 08:31:10',
   },

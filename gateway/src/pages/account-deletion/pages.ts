@@ -1,6 +1,6 @@
 /** The pages of `/account-deletion`: plain forms without scripts. No page shows a submitted password again. */
 
-import { BLOCKERS, type BlockerCode } from '@fitness/contracts/blockers.ts';
+import { isBlockerCode } from '@fitness/contracts/blockers.ts';
 import { type Message, message } from '@fitness/shared/kernel/error.ts';
 import { type Locale, type Translate, translator } from '@fitness/shared/kernel/i18n/translate.ts';
 import { alertOf } from '@fitness/shared/pages/form.ts';
@@ -96,8 +96,6 @@ export interface OverviewView extends View {
   /** Undefined if the blockers cannot be read right now. */
   blockers: readonly ShownBlocker[] | undefined;
 }
-
-const isBlockerCode = (code: string): code is BlockerCode => BLOCKERS.some((row) => row.code === code);
 
 /** How to resolve a blocker. Undefined for a blocker that this release does not know. */
 const settlementOf = ({ code, balance = 0 }: ShownBlocker): Message | undefined => {

@@ -708,7 +708,7 @@ export interface paths {
         get: operations["getNotificationsPreferences"];
         /**
          * Update your notification preferences
-         * @description Changes the preferences that you send and leaves the others as they are. The emails of `security_alert`, `account_deletion_requested` and `account_deletion_postponed` cannot be turned off (422).
+         * @description Changes the preferences that you send and leaves the others as they are. These emails cannot be turned off (422): `account_deletion_requested`, `account_deletion_postponed`, `security_alert`.
          */
         put: operations["putNotificationsPreferences"];
         post?: never;
@@ -1589,11 +1589,8 @@ export interface components {
              * @description Number of people that the gym has room for
              */
             capacity: number;
-            /**
-             * @description `low`: below half of the capacity. `medium`: below four fifths. `high`: below the capacity. `full`: at or above it.
-             * @enum {string}
-             */
-            level: "low" | "medium" | "high" | "full";
+            /** @description `low`: below half of the capacity. `medium`: below four fifths. `high`: below the capacity. `full`: at or above it. Known values: `low`, `medium`, `high`, `full`. Expect further ones. */
+            level: string;
         };
         DeleteAuthSecondFactorRequest: {
             /** @description Password of the account */
@@ -1604,20 +1601,14 @@ export interface components {
         DeletionBlocked: {
             /** @description Human-readable text, in the language of the request */
             error: string;
-            /**
-             * @description Stable code, the same in every language and release
-             * @constant
-             */
-            code: "account_deletion_blocked";
+            /** @description Stable code, the same in every language and release. Known values: `account_deletion_blocked`. Expect further ones. */
+            code: string;
             /** @description Everything that blocks the deletion */
             blockers: components["schemas"]["DeletionBlocker"][];
         };
         DeletionBlocker: {
-            /**
-             * @description What blocks the deletion
-             * @enum {string}
-             */
-            code: "gym_ownership" | "unsettled_balance" | "pending_withdrawal" | "active_premium" | "active_trainees";
+            /** @description What blocks the deletion. Known values: `gym_ownership`, `unsettled_balance`, `pending_withdrawal`, `active_premium`, `active_trainees`. Expect further ones. */
+            code: string;
             /** @description What blocks the deletion, in the language of the request */
             message: string;
             /**
@@ -1643,11 +1634,8 @@ export interface components {
             user: components["schemas"]["User"];
         };
         DepositResolution: {
-            /**
-             * @description Whether the amount was credited to the wallet or returned to the payer
-             * @enum {string}
-             */
-            outcome: "credited" | "returned";
+            /** @description Whether the amount was credited to the wallet or returned to the payer. Known values: `credited`, `returned`. Expect further ones. */
+            outcome: string;
             /** @description The operator’s reason; null once the account is erased */
             note: string | null;
             /**
@@ -1665,11 +1653,8 @@ export interface components {
              * @description Id, which never changes
              */
             id: number;
-            /**
-             * @description Operating system of the device
-             * @enum {string}
-             */
-            platform: "android" | "ios" | "web";
+            /** @description Operating system of the device. Known values: `android`, `ios`, `web`. Expect further ones. */
+            platform: string;
             /** @description Language of its push messages */
             locale: string;
             /** @description When it was created. `YYYY-MM-DD HH:MM:SS` in UTC. */
@@ -1697,11 +1682,8 @@ export interface components {
         Forbidden: {
             /** @description Human-readable text, in the language of the request */
             message: string;
-            /**
-             * @description Present when a role gives you operator permissions that you cannot use without two-factor authentication, and one of them may be what is missing. Turning it on does not always change the response.
-             * @constant
-             */
-            code?: "auth.second_factor_required";
+            /** @description Present when a role gives you operator permissions that you cannot use without two-factor authentication, and one of them may be what is missing. Turning it on does not always change the response. Known values: `auth.second_factor_required`. Expect further ones. */
+            code?: string;
         };
         /** @description The payment as the gateway reports it */
         GatewayReport: {
@@ -1806,11 +1788,8 @@ export interface components {
         LicenseReplaced: {
             /** @description Human-readable text, in the language of the request */
             message: string;
-            /**
-             * @description Stable code, the same in every language and release
-             * @constant
-             */
-            code: "license_replaced";
+            /** @description Stable code, the same in every language and release. Known values: `license_replaced`. Expect further ones. */
+            code: string;
         };
         /** @description Where this page is in the list, and names that have changed since the review */
         LicenseReviewPageMeta: {
@@ -1940,30 +1919,29 @@ export interface components {
              * @description Id, which never changes
              */
             id: number;
-            /**
-             * @description What the notification is about. It determines the fields of `data`.
-             * @enum {string}
-             */
-            type: "account_deletion_requested" | "account_deletion_postponed" | "gym_license_reviewed" | "trainer_license_reviewed" | "deposit_credited" | "deposit_returned" | "withdrawal_paid" | "withdrawal_rejected" | "refund_resolved" | "training_service_sold" | "training_service_delivered" | "subscription_expiring" | "boost_ended" | "security_alert";
+            /** @description What the notification is about. It determines the fields of `data`. Known values: `account_deletion_requested`, `account_deletion_postponed`, `gym_license_reviewed`, `trainer_license_reviewed`, `deposit_credited`, `deposit_returned`, `withdrawal_paid`, `withdrawal_rejected`, `refund_resolved`, `training_service_sold`, `training_service_delivered`, `subscription_expiring`, `boost_ended`, `security_alert`. Expect further ones. */
+            type: string;
             /** @description Title, in the language of the request */
             title: string;
             /** @description Text, in the language of the request */
             body: string;
             /**
-             * @description Fields by `type`. Amounts are in Tooman, times in UTC.
+             * @description Examples by `type`. Amounts are in Tooman, times in UTC.
              *
-             *     - `account_deletion_requested`: `deletion_requested_at`, `deletion_scheduled_at`.
-             *     - `account_deletion_postponed`: `deletion_scheduled_at`, `blockers`.
-             *     - `gym_license_reviewed`: `gym_id`, `gym_name`, `approved`, `reason`. `approved` is null when an operator has reset the review or removed the document (`removed` is true).
-             *     - `trainer_license_reviewed`: `approved`, `reason`. `approved` is null in the same cases.
-             *     - `deposit_credited`, `deposit_returned`, `withdrawal_paid`: `payment_id`, `amount`.
-             *     - `withdrawal_rejected`: `payment_id`, `amount`, `reason`.
-             *     - `refund_resolved`: `refund_id`, `outcome` (`refunded` or `granted`), `channel`, `product_id`.
-             *     - `training_service_sold`: `trainee_id`, `training_service_id`, `title`, `amount`, `commission`.
-             *     - `training_service_delivered`: `trainee_id`, `training_service_id`, `title`.
-             *     - `subscription_expiring`, three days before the end: `subscription_id`, `type`, `expires_at`.
-             *     - `boost_ended`: `boost_id`, `boostable_type` (a model name), `boostable_id`, `name`, `level`, `ended_at`.
-             *     - `security_alert`: `change` (what was changed), `by` (`account` or `operator`).
+             *     - `account_deletion_requested`: `{"deletion_requested_at":"2026-03-02 10:00:00","deletion_scheduled_at":"2026-03-16 10:00:00"}`
+             *     - `account_deletion_postponed`: `{"deletion_scheduled_at":"2026-03-17 10:00:00","blockers":["gym_ownership"]}`
+             *     - `gym_license_reviewed`: `{"gym_id":5,"gym_name":"Alborz","approved":false,"reason":"The stamp is missing."}` `approved` is null when an operator has removed the document; then `removed` is true.
+             *     - `trainer_license_reviewed`: `{"approved":true,"reason":""}` `approved` is null when an operator has reset the review, or removed the document; then `removed` is true.
+             *     - `deposit_credited`: `{"payment_id":501,"amount":50000}`
+             *     - `deposit_returned`: `{"payment_id":501,"amount":50000}`
+             *     - `withdrawal_paid`: `{"payment_id":501,"amount":50000}`
+             *     - `withdrawal_rejected`: `{"payment_id":501,"amount":50000,"reason":"The account is closed."}`
+             *     - `refund_resolved`: `{"refund_id":2,"outcome":"refunded","channel":"cafebazaar","product_id":"boost_pro"}` `outcome` is `refunded` or `granted`.
+             *     - `training_service_sold`: `{"trainee_id":21,"training_service_id":9,"title":"Strength in twelve weeks","amount":90000,"commission":9000}`
+             *     - `training_service_delivered`: `{"trainee_id":21,"training_service_id":9,"title":"Strength in twelve weeks"}`
+             *     - `subscription_expiring`: `{"subscription_id":7,"type":"plus","expires_at":"2026-04-01 08:30:00"}` Sent three days before the end.
+             *     - `boost_ended`: `{"boost_id":11,"boostable_type":"App\\Models\\Gyms\\Gym","boostable_id":5,"name":"Alborz","level":2,"ended_at":"2026-03-08 08:30:00"}`
+             *     - `security_alert`: `{"change":"password_changed","by":"account"}` `change` is what was changed, `by` is `account` or `operator`.
              */
             data: {
                 [key: string]: unknown;
@@ -2195,11 +2173,8 @@ export interface components {
             user_id: number;
             /** @description The user that the payment belongs to; an erased account has no names */
             user: components["schemas"]["User"] | null;
-            /**
-             * @description Kind of payment. A `store_purchase` was paid through an app store and never affects the balance.
-             * @enum {string}
-             */
-            type: "deposit" | "income" | "purchase" | "withdrawal" | "commission" | "store_purchase";
+            /** @description Kind of payment. A `store_purchase` was paid through an app store and never affects the balance. Known values: `deposit`, `income`, `purchase`, `withdrawal`, `commission`, `store_purchase`. Expect further ones. */
+            type: string;
             /**
              * Format: int64
              * @description Amount in Tooman, never negative: the `type` determines its direction
@@ -2324,13 +2299,7 @@ export interface components {
              * @description Id, which never changes
              */
             id: number;
-            /**
-             * @description Type of the profile that the post is on
-             *
-             *     One of `App\Models\Gym`, `App\Models\User`
-             * @example App\Models\Gym
-             * @example App\Models\User
-             */
+            /** @description Type of the profile that the post is on. Known values: `App\Models\Gym`, `App\Models\User`. Expect further ones. */
             profile_type: string;
             /**
              * Format: int64
@@ -2690,11 +2659,8 @@ export interface components {
         ProviderError: {
             /** @description Human-readable text, in the language of the request */
             message: string;
-            /**
-             * @description Stable code, the same in every language and release
-             * @constant
-             */
-            code?: "payments.provider_error";
+            /** @description Stable code, the same in every language and release. Known values: `payments.provider_error`. Expect further ones. */
+            code?: string;
         };
         PutAuthChangePasswordRequest: {
             /** @description Password of the account */
@@ -3022,18 +2988,12 @@ export interface components {
              * @description Id of the target; null for premium
              */
             boostable_id: number | null;
-            /**
-             * @description Why the purchase cannot be granted. `already_running`: a subscription or boost was running. `target_gone`: the account or the target was deleted.
-             * @enum {string}
-             */
-            reason: "already_running" | "target_gone";
+            /** @description Why the purchase cannot be granted. `already_running`: a subscription or boost was running. `target_gone`: the account or the target was deleted. Known values: `already_running`, `target_gone`. Expect further ones. */
+            reason: string;
             /** @description When it was created. `YYYY-MM-DD HH:MM:SS` in UTC. */
             created_at: string;
-            /**
-             * @description Whether the money was returned or the purchase was granted
-             * @enum {string}
-             */
-            resolution: "refunded" | "granted";
+            /** @description Whether the money was returned or the purchase was granted. Known values: `refunded`, `granted`. Expect further ones. */
+            resolution: string;
             /** @description The operator’s reason; null if no operator was needed, and once the account is erased */
             note: string | null;
             /**
@@ -3195,11 +3155,8 @@ export interface components {
              * @description Id of the target; null for premium
              */
             boostable_id: number | null;
-            /**
-             * @description Why the purchase cannot be granted. `already_running`: a subscription or boost was running. `target_gone`: the account or the target was deleted.
-             * @enum {string}
-             */
-            reason: "already_running" | "target_gone";
+            /** @description Why the purchase cannot be granted. `already_running`: a subscription or boost was running. `target_gone`: the account or the target was deleted. Known values: `already_running`, `target_gone`. Expect further ones. */
+            reason: string;
             /** @description When it was created. `YYYY-MM-DD HH:MM:SS` in UTC. */
             created_at: string;
         };
@@ -3239,11 +3196,8 @@ export interface components {
              * @description Price that was paid, in Tooman
              */
             price: number;
-            /**
-             * @description `active`: paid, not yet delivered. `delivered`: marked as delivered by the seller.
-             * @enum {string}
-             */
-            status: "active" | "delivered";
+            /** @description `active`: paid, not yet delivered. `delivered`: marked as delivered by the seller. Known values: `active`, `delivered`. Expect further ones. */
+            status: string;
             /** @description When the seller marked it as delivered; null until then. `YYYY-MM-DD HH:MM:SS` in UTC. */
             delivered_at: string | null;
             /** @description When it was created. `YYYY-MM-DD HH:MM:SS` in UTC. */
@@ -3314,11 +3268,8 @@ export interface components {
         Unavailable: {
             /** @description Human-readable text, in the language of the request */
             message: string;
-            /**
-             * @description Absent when nothing was changed. `outcome_unknown` when the request may have taken effect: read the resource, or repeat the request with the same `Idempotency-Key`.
-             * @constant
-             */
-            code?: "outcome_unknown";
+            /** @description Absent when nothing was changed. `outcome_unknown` when the request may have taken effect: read the resource, or repeat the request with the same `Idempotency-Key`. Known values: `outcome_unknown`. Expect further ones. */
+            code?: string;
         };
         /** @description A user, as the caller may see them */
         User: {
@@ -3344,8 +3295,8 @@ export interface components {
             height: number | null;
             /** @description Date of birth, `YYYY-MM-DD` */
             birth_date: string | null;
-            /** @description Gender; null if not specified */
-            gender: ("male" | "female" | "other") | null;
+            /** @description Gender; null if not specified. Known values: `male`, `female`, `other`. Expect further ones. */
+            gender: string | null;
             /** @description Whether the user identifies as a trainer. It authorizes nothing. */
             is_trainer: boolean;
             /** @description Whether the user identifies as a gym owner. It authorizes nothing. */
@@ -3390,11 +3341,8 @@ export interface components {
         UserConflict: {
             /** @description Human-readable text, in the language of the request */
             message: string;
-            /**
-             * @description Stable code, the same in every language and release
-             * @constant
-             */
-            code?: "license_replaced";
+            /** @description Stable code, the same in every language and release. Known values: `license_replaced`. Expect further ones. */
+            code?: string;
         };
         UserList: {
             /** @description Items on this page */

@@ -160,7 +160,7 @@ const unavailableBody = z
   .object({
     message: z.string(),
     code: z
-      .literal(OUTCOME_UNKNOWN)
+      .enum([OUTCOME_UNKNOWN])
       .optional()
       .meta({
         description:
@@ -173,7 +173,7 @@ const forbiddenBody = z
   .object({
     message: z.string(),
     code: z
-      .literal(SECOND_FACTOR_REQUIRED)
+      .enum([SECOND_FACTOR_REQUIRED])
       .optional()
       .meta({
         description:

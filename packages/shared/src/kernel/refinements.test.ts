@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { z } from 'zod';
-import { growingEnum, isVisible, oneLine, visibleLines } from './refinements.ts';
+import { isVisible, oneLine, visibleLines } from './refinements.ts';
 
 const line = oneLine('Title', z.string().trim().min(1).max(100));
 const lines = visibleLines('Address', z.string().min(1).max(100));
@@ -80,17 +80,4 @@ describe('a text of several lines', () => {
   test.each(EMPTY)('a text of several lines may not be just %s', (_what, text) => {
     expect(lines.safeParse(`\n${text}\n`).success).toBe(false);
   });
-});
-
-test('an enumerated field that will get further values is open text from version 2 of the API', () => {
-  const shown = (major: number) => {
-    const { $schema: _, ...schema } = z.toJSONSchema(growingEnum(['deposit', 'income'], 'Kind.', major));
-    return schema;
-  };
-  expect(shown(1)).toEqual({ type: 'string', enum: ['deposit', 'income'], description: 'Kind.' });
-  for (const major of [2, 3])
-    expect(shown(major)).toEqual({
-      type: 'string',
-      description: 'Kind. Known values: `deposit`, `income`. Expect further ones.',
-    });
 });

@@ -1,6 +1,5 @@
 /** Refinements of zod schemas with a catalogue message; http/validation.ts reads it for a 422. */
-import { z } from 'zod';
-import manifest from '../../package.json' with { type: 'json' };
+import type { z } from 'zod';
 import type { MessageKey, MessageParams } from './i18n/catalogue.ts';
 
 /** A catalogue message for a refinement: `.refine(…, withMessage('validation.phone'))`. */
@@ -58,30 +57,6 @@ export const documentedAs = <Schema extends z.ZodType>(
   // Otherwise the schema before the refinement would be looked up, which is not generated.
   delete schema._zod.parent;
   return schema;
-};
-
-/** The major version of the API, which all packages share. */
-const API_MAJOR = Number.parseInt(manifest.version, 10);
-
-/**
- * An enumerated response field that will get further values (docs/adr/0077). Clients of version 1 refuse unknown values, so a
- * new value needs version 2. There the same field is documented as open text.
- */
-export const growingEnum = <const Value extends string>(
-  values: readonly Value[],
-  description?: string,
-  major = API_MAJOR,
-) => {
-  const knownValues = `Known values: ${values.map((value) => `\`${value}\``).join(', ')}. Expect further ones.`;
-  return documentedAs(
-    z.enum(values),
-    major === 1
-      ? { type: 'string', enum: values, ...(description === undefined ? {} : { description }) }
-      : {
-          type: 'string',
-          description: description === undefined ? knownValues : `${description} ${knownValues}`,
-        },
-  );
 };
 
 /**

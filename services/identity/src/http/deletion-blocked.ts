@@ -1,15 +1,11 @@
 import { BLOCKERS } from '@fitness/contracts/blockers.ts';
-import { growingEnum } from '@fitness/shared/kernel/refinements.ts';
 import { z } from 'zod';
 
 const extras = Object.assign({}, ...BLOCKERS.map((row) => row.extras.shape)) as z.ZodRawShape;
 
 export const blockerSchema = z
   .object({
-    code: growingEnum(
-      BLOCKERS.map(({ code }) => code),
-      'What blocks the deletion',
-    ),
+    code: z.enum(BLOCKERS.map(({ code }) => code)).meta({ description: 'What blocks the deletion' }),
     message: z.string().meta({ description: 'What blocks the deletion, in the language of the request' }),
   })
   .extend(z.object(extras).partial().shape)
@@ -19,7 +15,7 @@ export const blockerSchema = z
 export const deletionBlockedSchema = z
   .object({
     error: z.string(),
-    code: z.literal('account_deletion_blocked'),
+    code: z.enum(['account_deletion_blocked']),
     blockers: z.array(blockerSchema).meta({ description: 'Everything that blocks the deletion' }),
   })
   .meta({ id: 'DeletionBlocked' });

@@ -1,3 +1,4 @@
+import { MANDATORY_EMAILS } from '@fitness/contracts/notifications.ts';
 import { defineRoute, ok, type Route } from '@fitness/shared/http/define-route.ts';
 import { SESSION_ONLY } from '@fitness/shared/kernel/caller.ts';
 import { LOCALES } from '@fitness/shared/kernel/i18n/translate.ts';
@@ -17,8 +18,8 @@ export const putNotificationPreferencesRoute = ({
     path: '/notifications/preferences',
     summary: 'Update your notification preferences',
     description:
-      'Changes the preferences that you send and leaves the others as they are. The emails of `security_alert`, ' +
-      '`account_deletion_requested` and `account_deletion_postponed` cannot be turned off (422).',
+      'Changes the preferences that you send and leaves the others as they are. These emails cannot be turned off (422): ' +
+      `${MANDATORY_EMAILS.map((type) => `\`${type}\``).join(', ')}.`,
     tag: 'notifications',
     access: 'user',
     tokenKinds: SESSION_ONLY,

@@ -1,4 +1,5 @@
 /** In-app notifications, stored as data. The text is rendered in the reader's language when it is read. */
+import type { NotificationType } from '@fitness/contracts/notifications.ts';
 import { type PageOf, type PageRequest, toPage } from '@fitness/shared/kernel/page.ts';
 import { type ClientSession, type Connection, trusted } from '@fitness/shared/mongo/connect.ts';
 import { erase, privacy } from '@fitness/shared/mongo/privacy.ts';
@@ -8,7 +9,7 @@ import mongoose from 'mongoose';
 export interface NotificationRow {
   _id: number;
   user_id: number;
-  type: string;
+  type: NotificationType;
   data: Record<string, unknown>;
   created_at: Date;
   read_at: Date | null;

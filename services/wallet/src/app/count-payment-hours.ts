@@ -1,7 +1,8 @@
 /** Counts the deposits and withdrawals requested in each of the last 24 hours, for the operator page. */
+
+import type { PaymentType } from '@fitness/contracts/payment-types.ts';
 import { HOUR_MS } from '@fitness/shared/kernel/clock.ts';
 import type { Dependencies } from '../dependencies.ts';
-import type { PaymentType } from '../domain/payment.ts';
 import type { PaymentHour } from '../store/payment-history.ts';
 
 const SHOWN_HOURS = 24;

@@ -1,16 +1,16 @@
 /** The payment in responses (specification 2.3, 2.4). */
+
+import { PAYMENT_TYPES } from '@fitness/contracts/payment-types.ts';
 import { timestampSchema } from '@fitness/contracts/timestamp.ts';
 import { isErased, type UserResource, userSchema } from '@fitness/contracts/user.ts';
 import { type Caller, can, isOwn, type UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { formatTimestamp, formatTimestampOrNull } from '@fitness/shared/kernel/clock.ts';
 import { missingPermission } from '@fitness/shared/kernel/missing-permission.ts';
-import { growingEnum } from '@fitness/shared/kernel/refinements.ts';
 import { z } from 'zod';
 import type { Dependencies } from '../dependencies.ts';
 import {
   type DisputeResolution,
   depositMetaOf,
-  PAYMENT_TYPES,
   type Payment,
   withdrawalMetaOf,
   withoutPersonalData,
@@ -24,10 +24,10 @@ export const paymentSchema = z
     user: userSchema
       .nullable()
       .meta({ description: 'The user that the payment belongs to; an erased account has no names' }),
-    type: growingEnum(
-      PAYMENT_TYPES,
-      'Kind of payment. A `store_purchase` was paid through an app store and never affects the balance.',
-    ),
+    type: z.enum(PAYMENT_TYPES).meta({
+      description:
+        'Kind of payment. A `store_purchase` was paid through an app store and never affects the balance.',
+    }),
     amount: z
       .int()
       .meta({ description: 'Amount in Tooman, never negative: the `type` determines its direction' }),

@@ -1,7 +1,8 @@
 /** The ledger rows of sales, deposits, withdrawals and store purchases. */
+
+import type { PaymentType } from '@fitness/contracts/payment-types.ts';
 import { type Account, type Row, walletAccount } from './ledger.ts';
 import { exact, percentOf, positive, sum, taxWithin, toRial } from './money.ts';
-import type { PaymentType } from './payment.ts';
 import type { DepositMeta, StorePurchaseMeta, VatMeta } from './payment-meta.ts';
 
 /** The types of payments that other services may book. */

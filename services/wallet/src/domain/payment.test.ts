@@ -1,5 +1,6 @@
+import type { PaymentType } from '@fitness/contracts/payment-types.ts';
 import { describe, expect, test } from '@jest/globals';
-import { balanceEffect, isOpenWithdrawal, type PaymentType } from './payment.ts';
+import { balanceEffect, isOpenWithdrawal } from './payment.ts';
 
 const rejectedAt = new Date('2026-01-15T10:00:00Z');
 const effect = (type: PaymentType, isDone: boolean, rejected = false) =>

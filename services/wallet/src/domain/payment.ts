@@ -1,16 +1,6 @@
 /** The payment: the user's view of a booking (specification 2.3, 2.4). */
+import type { PaymentType } from '@fitness/contracts/payment-types.ts';
 import type { DepositMeta, PaymentMeta, WithdrawalMeta } from './payment-meta.ts';
-
-export const PAYMENT_TYPES = [
-  'deposit',
-  'income',
-  'purchase',
-  'withdrawal',
-  'commission',
-  'store_purchase',
-] as const;
-
-export type PaymentType = (typeof PAYMENT_TYPES)[number];
 
 /**
  * State of a deposit at the bank gateway. Only `done` is credited. `cancelled`, `failed` and `expired` are not final: the

@@ -1,10 +1,10 @@
+import { PAYMENT_TYPES } from '@fitness/contracts/payment-types.ts';
 import { defineRoute, ok, type Route } from '@fitness/shared/http/define-route.ts';
 import { listBody, listOf, pageQuery, toPageRequest } from '@fitness/shared/http/pagination.ts';
 import { queryTimestamp } from '@fitness/shared/http/query-timestamp.ts';
 import { queryBoolean, queryId } from '@fitness/shared/http/validation.ts';
 import { z } from 'zod';
 import { paymentSchema } from '../app/payment-resource.ts';
-import { PAYMENT_TYPES } from '../domain/payment.ts';
 import type { UseCases } from '../use-cases.ts';
 
 const query = z.object({

@@ -1,4 +1,6 @@
 /** The collections of the wallet's database. Amounts that a double cannot represent exactly are rejected. */
+
+import { PAYMENT_TYPES, type PaymentType } from '@fitness/contracts/payment-types.ts';
 import { erase, personalFieldsOf, privacy, pseudonymise, retain } from '@fitness/shared/mongo/privacy.ts';
 import { type Connection, type Model, Schema } from 'mongoose';
 import { ENTRY_KINDS, type EntryKind } from '../domain/ledger.ts';
@@ -7,8 +9,6 @@ import {
   type DisputeOutcome,
   GATEWAY_STATES,
   type GatewayState,
-  PAYMENT_TYPES,
-  type PaymentType,
 } from '../domain/payment.ts';
 import type { PaymentMeta } from '../domain/payment-meta.ts';
 

@@ -1,7 +1,9 @@
 /** Pages of payments, filtered. */
+
+import { PAYMENT_TYPES, type PaymentType } from '@fitness/contracts/payment-types.ts';
 import { type PageOf, type PageRequest, toPage } from '@fitness/shared/kernel/page.ts';
 import type { PipelineStage } from 'mongoose';
-import { PAYMENT_TYPES, type Payment, type PaymentType } from '../domain/payment.ts';
+import type { Payment } from '../domain/payment.ts';
 import type { Models, PaymentDocument } from './models.ts';
 import { fromDocument } from './payment-document.ts';
 

@@ -1,10 +1,12 @@
 /** The payments. Conditional updates settle each of them once. */
+
+import type { PaymentType } from '@fitness/contracts/payment-types.ts';
 import type { PageOf, PageRequest } from '@fitness/shared/kernel/page.ts';
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
 import type { IsPersonal } from '@fitness/shared/mongo/privacy.ts';
 import type { Sequences } from '@fitness/shared/mongo/sequence.ts';
 import { countWaiting, type Waiting } from '@fitness/shared/mongo/waiting.ts';
-import type { Payment, PaymentType } from '../domain/payment.ts';
+import type { Payment } from '../domain/payment.ts';
 import type { WithdrawalMeta } from '../domain/payment-meta.ts';
 import type { Insert } from './bulk-write.ts';
 import { createDeposits, type Deposits } from './deposits.ts';

@@ -73,9 +73,9 @@ fun main(args: Array<String>) {
     val report = mapOf(
         "userId" to signedIn.user.id,
         "posts" to posts.data.map { it.id },
-        "payments" to history.data.map { mapOf("type" to it.type.value, "amount" to it.amount, "chargedRial" to it.meta?.chargedRial) },
+        "payments" to history.data.map { mapOf("type" to it.type, "amount" to it.amount, "chargedRial" to it.meta?.chargedRial) },
         "grant" to mapOf("userId" to grant.userId, "type" to grant.type),
-        "blockers" to blocked.blockers.map { mapOf("code" to it.code.value, "balance" to it.balance) },
+        "blockers" to blocked.blockers.map { mapOf("code" to it.code, "balance" to it.balance) },
         "invalid" to invalid.errors.keys.toList(),
     )
     println(Serializer.moshi.adapter(Any::class.java).toJson(report))

@@ -1,5 +1,6 @@
 /** The page of one account, with every part that the operator may see. Each part requires an API permission. */
-import { BLOCKERS } from '@fitness/contracts/blockers.ts';
+import { isBlockerCode } from '@fitness/contracts/blockers.ts';
+import { PAYMENT_TYPES } from '@fitness/contracts/payment-types.ts';
 import { can } from '@fitness/shared/kernel/caller.ts';
 import { type Message, message, unavailable } from '@fitness/shared/kernel/error.ts';
 import type { MessageKey } from '@fitness/shared/kernel/i18n/catalogue.ts';
@@ -153,14 +154,9 @@ interface Payment extends Described {
   created_at: string;
 }
 
-const PAYMENT_TYPES = {
-  deposit: 'ops.payment.deposit',
-  income: 'ops.payment.income',
-  purchase: 'ops.payment.purchase',
-  withdrawal: 'ops.payment.withdrawal',
-  commission: 'ops.payment.commission',
-  store_purchase: 'ops.payment.store_purchase',
-} as const;
+const PAYMENT_TEXTS = Object.fromEntries(
+  PAYMENT_TYPES.map((type) => [type, `ops.payment.${type}` satisfies MessageKey]),
+);
 
 const paymentState = ({ t }: Operator, payment: Payment): Html => {
   if (payment.rejected_at !== null)
@@ -172,7 +168,7 @@ const paymentState = ({ t }: Operator, payment: Payment): Html => {
 
 const paymentColumns = (operator: Operator): readonly Column<Payment>[] => [
   { label: 'ops.id', value: ({ id }) => String(id) },
-  { label: 'ops.payment.type', value: ({ type }) => wordOf(operator.t, PAYMENT_TYPES, type) },
+  { label: 'ops.payment.type', value: ({ type }) => wordOf(operator.t, PAYMENT_TEXTS, type) },
   { label: 'ops.amount', value: ({ amount }) => amountOf(operator.t, amount), kind: 'number' },
   { label: 'ops.payment.state', value: (payment) => paymentState(operator, payment) },
   { label: 'ops.description', value: (payment) => descriptionOf(payment) },
@@ -321,10 +317,9 @@ interface Blocker extends Record<string, unknown> {
 
 /** Describes a blocker to an operator. The text of the API addresses the member. */
 const blockerText = ({ t }: Operator, blocker: Blocker): string => {
-  const match = BLOCKERS.find(({ code }) => code === blocker.code);
-  if (match === undefined) return blocker.message;
-  const { code: _code, message: _message, ...extras } = blocker;
-  return t(message(`ops.blocker.${match.code}`, extras as Record<string, string | number>));
+  const { code, message: text, ...extras } = blocker;
+  if (!isBlockerCode(code)) return text;
+  return t(message(`ops.blocker.${code}`, extras as Record<string, string | number>));
 };
 
 const deletionOf = async (operator: Operator, member: Member): Promise<Html> => {

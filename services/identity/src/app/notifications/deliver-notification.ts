@@ -1,17 +1,15 @@
+import type { NotificationContent } from '@fitness/contracts/notifications.ts';
 import { notificationEmailRequested, notificationPushRequested } from '@fitness/proto/events/identity.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import type { AllDependencies } from '../../dependencies.ts';
 import { isWanted } from './notification-preferences.ts';
-import type { NotificationType } from './notification-resource.ts';
 
-interface NewNotification {
+type NewNotification = NotificationContent & {
   userId: number;
-  type: NotificationType;
-  data: Record<string, unknown>;
   at: Date;
   /** Address for the email, instead of the account's. */
   email?: string | undefined;
-}
+};
 
 /**
  * In the transaction of `session`, stores the notification and requests one push message for each device and one

@@ -1,19 +1,16 @@
 /** The channels through which an account receives each type of notification. */
+import {
+  MANDATORY_EMAILS,
+  NOTIFICATION_TYPES,
+  type NotificationType,
+} from '@fitness/contracts/notifications.ts';
 import { forbidden, invalid, message } from '@fitness/shared/kernel/error.ts';
 import { z } from 'zod';
 import type { Dependencies } from '../../dependencies.ts';
 import type { NotificationPreferences } from '../../store/notification-preferences.ts';
-import { NOTIFICATION_TYPES, type NotificationType } from './notification-resource.ts';
 
 const CHANNELS = ['push', 'email'] as const;
 export type Channel = (typeof CHANNELS)[number];
-
-/** Types whose emails cannot be switched off. Otherwise someone who takes over an account could hide it from the owner. */
-export const MANDATORY_EMAILS: ReadonlySet<NotificationType> = new Set([
-  'security_alert',
-  'account_deletion_requested',
-  'account_deletion_postponed',
-]);
 
 const channels = z.object({
   push: z.boolean().meta({
@@ -106,7 +103,7 @@ const createUpdatePreferences =
   };
 
 const assertMandatoryEmails = (types: NonNullable<PreferencesChange['types']>): void => {
-  const refused = [...MANDATORY_EMAILS].filter((type) => types[type]?.email === false);
+  const refused = MANDATORY_EMAILS.filter((type) => types[type]?.email === false);
   if (refused.length === 0) return;
   throw invalid(
     Object.fromEntries(

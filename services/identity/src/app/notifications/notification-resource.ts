@@ -1,29 +1,12 @@
 /** The notification resource. Its texts are rendered in the reader's language when it is read. */
+import { NOTIFICATION_DATA, NOTIFICATION_TYPES } from '@fitness/contracts/notifications.ts';
 import { timestampSchema } from '@fitness/contracts/timestamp.ts';
 import { formatTimestamp, formatTimestampOrNull } from '@fitness/shared/kernel/clock.ts';
 import { message } from '@fitness/shared/kernel/error.ts';
-import type { Catalogue, MessageKey } from '@fitness/shared/kernel/i18n/catalogue.ts';
+import type { MessageKey } from '@fitness/shared/kernel/i18n/catalogue.ts';
 import { CATALOGUES, DEFAULT_LOCALE, type Translate } from '@fitness/shared/kernel/i18n/translate.ts';
-import { growingEnum } from '@fitness/shared/kernel/refinements.ts';
 import { z } from 'zod';
 import type { NotificationRow } from '../../store/notifications.ts';
-
-const DATA_DESCRIPTION = [
-  'Fields by `type`. Amounts are in Tooman, times in UTC.',
-  '',
-  '- `account_deletion_requested`: `deletion_requested_at`, `deletion_scheduled_at`.',
-  '- `account_deletion_postponed`: `deletion_scheduled_at`, `blockers`.',
-  '- `gym_license_reviewed`: `gym_id`, `gym_name`, `approved`, `reason`. `approved` is null when an operator has reset the review or removed the document (`removed` is true).',
-  '- `trainer_license_reviewed`: `approved`, `reason`. `approved` is null in the same cases.',
-  '- `deposit_credited`, `deposit_returned`, `withdrawal_paid`: `payment_id`, `amount`.',
-  '- `withdrawal_rejected`: `payment_id`, `amount`, `reason`.',
-  '- `refund_resolved`: `refund_id`, `outcome` (`refunded` or `granted`), `channel`, `product_id`.',
-  '- `training_service_sold`: `trainee_id`, `training_service_id`, `title`, `amount`, `commission`.',
-  '- `training_service_delivered`: `trainee_id`, `training_service_id`, `title`.',
-  '- `subscription_expiring`, three days before the end: `subscription_id`, `type`, `expires_at`.',
-  '- `boost_ended`: `boost_id`, `boostable_type` (a model name), `boostable_id`, `name`, `level`, `ended_at`.',
-  '- `security_alert`: `change` (what was changed), `by` (`account` or `operator`).',
-].join('\n');
 
 /** The subject of a `security_alert`: `change` in its data. */
 export type SecurityChange =
@@ -43,33 +26,15 @@ export type SecurityChange =
   | 'token_created'
   | 'app_connected';
 
-export const NOTIFICATION_TYPES = [
-  'account_deletion_requested',
-  'account_deletion_postponed',
-  'gym_license_reviewed',
-  'trainer_license_reviewed',
-  'deposit_credited',
-  'deposit_returned',
-  'withdrawal_paid',
-  'withdrawal_rejected',
-  'refund_resolved',
-  'training_service_sold',
-  'training_service_delivered',
-  'subscription_expiring',
-  'boost_ended',
-  'security_alert',
-] as const;
-
 export const notificationSchema = z
   .object({
     id: z.int(),
-    type: growingEnum(
-      NOTIFICATION_TYPES,
-      'What the notification is about. It determines the fields of `data`.',
-    ),
+    type: z
+      .enum(NOTIFICATION_TYPES)
+      .meta({ description: 'What the notification is about. It determines the fields of `data`.' }),
     title: z.string().meta({ description: 'Title, in the language of the request' }),
     body: z.string().meta({ description: 'Text, in the language of the request' }),
-    data: z.record(z.string(), z.unknown()).meta({ description: DATA_DESCRIPTION }),
+    data: z.record(z.string(), z.unknown()).meta({ description: NOTIFICATION_DATA }),
     read_at: timestampSchema
       .nullable()
       .meta({ description: 'When the notification was marked as read; null until then' }),
@@ -78,14 +43,11 @@ export const notificationSchema = z
   .meta({ id: 'Notification', description: 'A notification, with its texts in the language of the request' });
 
 type NotificationResource = z.output<typeof notificationSchema>;
-export type NotificationType = NotificationResource['type'];
 
 interface TextKeys {
-  title: string;
-  body: string;
+  title: MessageKey;
+  body: MessageKey;
 }
-
-const textsOf = (key: string): TextKeys => ({ title: `${key}.title`, body: `${key}.body` });
 
 /** Data of a review after an operator has removed the document. */
 export const REMOVED_LICENSE = { approved: null, reason: '', removed: true } as const;
@@ -98,13 +60,27 @@ const outcomeOf = ({ approved, removed }: Record<string, unknown>): string => {
 
 /** Reviews and refunds have a text for each outcome, security alerts for each change. Other types have one text. */
 const textKeys = ({ type, data }: NotificationRow): TextKeys => {
-  if (type === 'gym_license_reviewed' || type === 'trainer_license_reviewed') {
-    return textsOf(`notification.${type}.${outcomeOf(data)}`);
-  }
-  if (type === 'refund_resolved') return textsOf(`notification.${type}.${data.outcome}`);
-  if (type !== 'security_alert') return textsOf(`notification.${type}`);
-  const texts = textsOf(`notification.security_alert.${data.change}`);
+  const textsFor = (outcome: unknown): TextKeys => ({
+    title: `notification.${type}.${outcome}.title` as MessageKey,
+    body: `notification.${type}.${outcome}.body` as MessageKey,
+  });
+  if (type === 'gym_license_reviewed' || type === 'trainer_license_reviewed')
+    return textsFor(outcomeOf(data));
+  if (type === 'refund_resolved') return textsFor(data.outcome);
+  if (type !== 'security_alert')
+    return { title: `notification.${type}.title`, body: `notification.${type}.body` };
+  const texts = textsFor(data.change);
   return data.by === 'operator' ? { ...texts, body: 'notification.security_alert.by_operator.body' } : texts;
+};
+
+const hasText = (key: string): key is MessageKey => Object.hasOwn(CATALOGUES.get(DEFAULT_LOCALE) ?? {}, key);
+
+/** A replica of a newer release may have stored a type, an outcome or a change that has no text here. */
+const shownKeys = (row: NotificationRow): TextKeys => {
+  const keys = textKeys(row);
+  return hasText(keys.title)
+    ? keys
+    : { title: 'notification.unknown.title', body: 'notification.unknown.body' };
 };
 
 const textParams = (data: Record<string, unknown>): Record<string, string | number> => {
@@ -118,29 +94,29 @@ const textParams = (data: Record<string, unknown>): Record<string, string | numb
 export const EMAIL_PARAMS: readonly string[] = ['amount', 'deletion_scheduled_at', 'expires_at'];
 
 /** A text with parameters that users may have chosen has a variant for emails, which refers to the app. */
-const emailKey = (body: string): string => {
+const emailKey = (body: MessageKey): MessageKey => {
   const key = body.replace(/\.body$/, '.email');
-  return CATALOGUES.get(DEFAULT_LOCALE)?.[key as keyof Catalogue] === undefined ? body : key;
+  return hasText(key) ? key : body;
 };
 
 export const toEmailTexts = (row: NotificationRow, t: Translate): { title: string; body: string } => {
-  const { title, body } = textKeys(row);
+  const { title, body } = shownKeys(row);
   const all = Object.entries(textParams(row.data));
   const params = Object.fromEntries(all.filter(([name]) => EMAIL_PARAMS.includes(name)));
   return {
-    title: t(message(title as MessageKey)),
-    body: t(message(emailKey(body) as MessageKey, params)),
+    title: t(message(title)),
+    body: t(message(emailKey(body), params)),
   };
 };
 
 export const toNotification = (row: NotificationRow, t: Translate): NotificationResource => {
-  const keys = textKeys(row);
+  const keys = shownKeys(row);
   const params = textParams(row.data);
   return {
     id: row._id,
-    type: row.type as NotificationType,
-    title: t(message(keys.title as MessageKey, params)),
-    body: t(message(keys.body as MessageKey, params)).trim(),
+    type: row.type,
+    title: t(message(keys.title, params)),
+    body: t(message(keys.body, params)).trim(),
     data: row.data,
     read_at: formatTimestampOrNull(row.read_at),
     created_at: formatTimestamp(row.created_at),

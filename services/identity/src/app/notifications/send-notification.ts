@@ -1,4 +1,5 @@
 /** Sends one stored notification to one device, or as one email. */
+import { MANDATORY_EMAILS, type NotificationType } from '@fitness/contracts/notifications.ts';
 import type { EventData } from '@fitness/proto/events/define-event.ts';
 import type {
   notificationEmailRequested,
@@ -10,8 +11,8 @@ import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import { html } from '@fitness/shared/pages/html.ts';
 import type { Dependencies } from '../../dependencies.ts';
 import type { EmailBudget, EmailKind } from './email-budget.ts';
-import { type Channel, isWanted, MANDATORY_EMAILS } from './notification-preferences.ts';
-import { type NotificationType, toEmailTexts, toNotification } from './notification-resource.ts';
+import { type Channel, isWanted } from './notification-preferences.ts';
+import { toEmailTexts, toNotification } from './notification-resource.ts';
 
 interface SendDependencies
   extends Pick<Dependencies, 'store' | 'clock' | 'log' | 'pushes' | 'mails' | 'sentNotifications'> {
@@ -42,9 +43,7 @@ const findDue = async (
     store.preferences.find(userId),
   ]);
   if (user === null || row === null) return undefined;
-  return isWanted(preferences, row.type as NotificationType, channel)
-    ? { user, row, preferences }
-    : undefined;
+  return isWanted(preferences, row.type, channel) ? { user, row, preferences } : undefined;
 };
 
 const createSendPush = (dependencies: SendDependencies): SendPush => {
@@ -82,7 +81,7 @@ const createSendPush = (dependencies: SendDependencies): SendPush => {
 
 const kindOf = (type: NotificationType, previousEmail: string | null): EmailKind => {
   if (previousEmail !== null) return 'address_change';
-  return MANDATORY_EMAILS.has(type) ? 'security' : 'ordinary';
+  return MANDATORY_EMAILS.includes(type) ? 'security' : 'ordinary';
 };
 
 const createSendEmail = (dependencies: SendDependencies): SendEmail => {
@@ -95,7 +94,7 @@ const createSendEmail = (dependencies: SendDependencies): SendEmail => {
     }
     const { user, row, preferences } = due;
     const to = request.email ?? user.email;
-    const kind = kindOf(row.type as NotificationType, request.email);
+    const kind = kindOf(row.type, request.email);
     const budget = await emailBudget.take(kind, user._id, to);
     if (budget.spent !== undefined) {
       sentNotifications.inc({ channel: 'email', outcome: 'limited' });

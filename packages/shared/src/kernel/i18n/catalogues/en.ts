@@ -814,6 +814,8 @@ export const catalogue = {
   'start.tour.erasure.lead':
     'Another new member deletes the account, and the clock is advanced by 14 days. The account is erased: nobody can sign in (422).',
 
+  'notification.unknown.title': 'New notification',
+  'notification.unknown.body': 'See the app for details.',
   'notification.account_deletion_requested.title': 'Account deletion scheduled',
   'notification.account_deletion_requested.body':
     'Your account will be deleted on {deletion_scheduled_at}. To keep it, sign in before then and cancel the deletion.',

@@ -811,6 +811,8 @@ export const catalogue: Catalogue = {
   'start.tour.erasure.lead':
     'کاربر تازه‌ای حسابش را حذف می‌کند. ساعت سرویس‌ها را ۱۴ روز جلو می‌بریم. حساب پاک می‌شود و دیگر نمی‌شود با آن وارد شد (422).',
 
+  'notification.unknown.title': 'اعلان تازه',
+  'notification.unknown.body': 'جزئیات را در اپلیکیشن ببینید.',
   'notification.account_deletion_requested.title': 'درخواست حذف حساب ثبت شد',
   'notification.account_deletion_requested.body':
     'حساب شما در تاریخ {deletion_scheduled_at} حذف می‌شود. اگر می‌خواهید آن را نگه دارید، پیش از این تاریخ وارد شوید و حذف را لغو کنید.',
