@@ -71,6 +71,23 @@ test('a missing body is rejected with the names of its fields', () => {
   expect(nameless.map(({ method, path }) => `${method} ${path}`)).toEqual([]);
 });
 
+/** The fields of a body that get a value when a client omits them. */
+const filledIn = (schema: z.ZodType | undefined, path: string): string[] => {
+  if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable)
+    return filledIn(schema.unwrap() as z.ZodType, path);
+  if (!(schema instanceof z.ZodObject)) return [];
+  return Object.entries<z.ZodType>(schema.shape).flatMap(([name, field]) =>
+    field.safeParse(undefined).data === undefined ? filledIn(field, `${path}.${name}`) : [`${path}.${name}`],
+  );
+};
+
+test('a change leaves every field that it omits as it is', () => {
+  const changes = [...tables.values()].flat().filter(({ method }) => ['PUT', 'PATCH'].includes(method));
+  expect(changes.length).toBeGreaterThan(8);
+  const filled = changes.flatMap(({ method, path, body }) => filledIn(body, `${method} ${path}`));
+  expect(filled).toEqual([]);
+});
+
 /** Bytes of the longest JSON for `schema`, where a character can take six (`\\u0627`). */
 const longestJson = (schema: JsonSchema): number => {
   const { type, properties = {}, items, maxItems, maxLength, pattern = '' } = schema;
