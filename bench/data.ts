@@ -5,6 +5,7 @@ import { documentGrams } from '@fitness/shared/kernel/text-search.ts';
 import { toTextDocuments } from '@fitness/shared/lists/texts.ts';
 import { versionUpdate } from '@fitness/shared/lists/versions.ts';
 import { NEVER_BOOSTED } from '../services/content/src/domain/boost.ts';
+import { pickTrainingServiceFields } from '../services/content/src/domain/training-service.ts';
 import { createStore as createContentStore } from '../services/content/src/store/store.ts';
 import { newGym } from '../services/gyms/src/domain/gym.ts';
 import {
@@ -101,10 +102,10 @@ const seedTrainingServices = async (
   for (let id = newest + 1; present.length < userIds.length; id += 1) {
     const user_id = userIds[present.length] ?? 0;
     const text = { title: `Plan ${id}`, description: 'Twelve weeks of strength and cardio' };
-    const sold = { price: 1_000 + id, duration_days: 30, is_active: true };
+    const fields = pickTrainingServiceFields({ ...text, price: 1_000 + id, duration_days: 30 });
     const times = { created_at: now, updated_at: now, version: 1 };
     const copies = { boosted_until: NEVER_BOOSTED.endsAt, media: NO_MEDIA };
-    const service = { id, user_id, ...text, ...sold, ...times, ...copies };
+    const service = { id, user_id, ...fields, ...times, ...copies };
     await store.transaction(async (session) => {
       await store.trainingServices.insert(session, service);
       await store.counters.incrementServices(session, { active: 1 }, { shardKey: id, newest: id });

@@ -6,7 +6,7 @@ import type { MediaCopy } from '@fitness/contracts/media-copy.ts';
 import { formatTimestamp, systemClock } from '@fitness/shared/kernel/clock.ts';
 import { documentGrams } from '@fitness/shared/kernel/text-search.ts';
 import { toTextDocuments } from '@fitness/shared/lists/texts.ts';
-import type { Post } from '../services/content/src/domain/post.ts';
+import { type Post, pickPostFields } from '../services/content/src/domain/post.ts';
 import { countKey, totalKey } from '../services/content/src/domain/post-lists.ts';
 import { userProfile } from '../services/content/src/domain/profile.ts';
 import { toPostDocument } from '../services/content/src/store/posts.ts';
@@ -97,10 +97,12 @@ export const postOf = (id: number, userIds: readonly number[]): Post => {
   return {
     id,
     profile: userProfile(userId).ref,
-    title: textOf(id, 3),
-    content: isDraft(id) ? `${textOf(id + 1, 8)} ${id}` : `${textOf(id + 1, 7)} ${rareWordOf(id)} ${id}`,
-    is_draft: isDraft(id),
-    in_blog: id % 4 === 0,
+    ...pickPostFields({
+      title: textOf(id, 3),
+      content: isDraft(id) ? `${textOf(id + 1, 8)} ${id}` : `${textOf(id + 1, 7)} ${rareWordOf(id)} ${id}`,
+      is_draft: isDraft(id),
+      in_blog: id % 4 === 0,
+    }),
     owner_user_id: userId,
     is_public: !isDraft(id),
     gone: false,

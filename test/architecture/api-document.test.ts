@@ -6,6 +6,7 @@ import { tokenKindsOf } from '@fitness/shared/http/define-route.ts';
 import { errorCodesOf } from '@fitness/shared/http/openapi.ts';
 import { DAY_MS } from '@fitness/shared/kernel/clock.ts';
 import { DEFAULT_LOCALE, LOCALES } from '@fitness/shared/kernel/i18n/translate.ts';
+import { expectByRecipe } from '@fitness/shared/testing/recipe.ts';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
@@ -209,7 +210,7 @@ describe('descriptions for people', () => {
     const bare = operations.filter(
       ({ summary, description }) => !summary || !description || description === summary,
     );
-    expect(bare.map(nameOf)).toEqual([]);
+    expectByRecipe('endpoint', bare.map(nameOf));
     expect(document.tags.map(({ name }) => name)).toEqual(TAG_NAMES);
     for (const { description } of document.tags) expect(description).toMatch(/\.$/);
   });
@@ -218,8 +219,9 @@ describe('descriptions for people', () => {
     expect(Object.keys(DOCUMENT_TEXTS)).toEqual(LOCALES.filter((locale) => locale !== DEFAULT_LOCALE));
     const ids = operations.map(({ operationId }) => String(operationId));
     for (const texts of Object.values(DOCUMENT_TEXTS)) {
-      expect(Object.keys(texts?.operations ?? {}).toSorted()).toEqual(ids.toSorted());
-      expect(Object.keys(texts?.events ?? {}).toSorted()).toEqual(EVENTS.map(({ type }) => type).toSorted());
+      expectByRecipe('endpoint', Object.keys(texts?.operations ?? {}).toSorted(), ids.toSorted());
+      const types = EVENTS.map(({ type }) => type).toSorted();
+      expectByRecipe('event', Object.keys(texts?.events ?? {}).toSorted(), types);
     }
   });
 
@@ -240,14 +242,14 @@ describe('descriptions for people', () => {
         .filter(({ description }) => !description)
         .map(({ name }) => `${nameOf(operation)} ${name}`),
     );
-    expect(bare).toEqual([]);
+    expectByRecipe('list-filter', bare);
   });
 
   test('every field is described, directly or by its component', () => {
     const bare = fieldsIn(document)
       .filter(({ field }) => !/\w{2}.* \w{2}/.test(descriptionOf(field)))
       .map(({ place }) => place);
-    expect(bare).toEqual([]);
+    expectByRecipe('optional-field', bare);
     expect(fieldsIn(document).length).toBeGreaterThan(500);
   });
 
@@ -435,8 +437,8 @@ describe('examples', () => {
       body: [, { schema, example }],
     } of bodies) {
       const name = nameOf(operation);
-      expect([name, example]).toEqual([name, expect.anything()]);
-      expect([name, problems(schema, example)]).toEqual([name, undefined]);
+      expectByRecipe('endpoint', [name, example], [name, expect.anything()]);
+      expectByRecipe('endpoint', [name, problems(schema, example)], [name, undefined]);
       const { body } = routeOf(operation);
       expect([name, body?.safeParse(example).error]).toEqual([name, undefined]);
     }
@@ -449,8 +451,8 @@ describe('examples', () => {
         const json = content?.['application/json'];
         if (json === undefined) continue;
         const name = `${nameOf(operation)} ${status}`;
-        expect([name, json.example]).toEqual([name, expect.anything()]);
-        expect([name, problems(json.schema, json.example)]).toEqual([name, undefined]);
+        expectByRecipe('endpoint', [name, json.example], [name, expect.anything()]);
+        expectByRecipe('optional-field', [name, problems(json.schema, json.example)], [name, undefined]);
         const declared = routeOf(operation).responses?.[status];
         if (declared) expect([name, declared.safeParse(json.example).error]).toEqual([name, undefined]);
         count += 1;

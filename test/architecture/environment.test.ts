@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { AUDITED_SERVICES } from '@fitness/shared/audit/models.ts';
 import { DEMO_PASSWORD } from '@fitness/shared/kernel/known-values.ts';
+import { expectByRecipe } from '@fitness/shared/testing/recipe.ts';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { PROVIDERS, productEnvironment } from '../../sandbox/src/providers/index.ts';
 import { images as testImages } from '../../scripts/lib/servers/images.mjs';
@@ -108,7 +109,7 @@ test('the variables of the sandbox and of commands are in .env.example', () => {
       if (!shown.has(name)) missing.push(`${name} (${file})`);
     }
   }
-  expect(missing).toEqual([]);
+  expectByRecipe('configuration-variable', missing);
 });
 
 const namesOf = (owner: string): string[] => [
@@ -162,7 +163,10 @@ describe('docker-compose.yml', () => {
   };
 
   test.each(owners)('Compose gives %s no variable that it does not read', (owner) => {
-    expect(passed(owner).filter((name) => !reads(owner, name))).toEqual([]);
+    expectByRecipe(
+      'configuration-variable',
+      passed(owner).filter((name) => !reads(owner, name)),
+    );
   });
 
   test.each(owners)('Compose gives %s every value in .env', (owner) => {

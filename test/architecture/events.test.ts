@@ -4,6 +4,7 @@ import { pathToFileURL } from 'node:url';
 import { EVENTS } from '@fitness/proto/events/catalogue.ts';
 import type { EventConsumer } from '@fitness/shared/messaging/consumer.ts';
 import { consumersOf, consumingServices } from '@fitness/shared/messaging/topology.ts';
+import { expectByRecipe } from '@fitness/shared/testing/recipe.ts';
 import { expect, test } from '@jest/globals';
 import { read, root, SERVICES, sources } from './support.ts';
 
@@ -23,7 +24,8 @@ test.each([...SERVICES])(
   'the events that %s consumes list it as a consumer, and no others do',
   async (service) => {
     const listed = consumersOf(EVENTS).filter((consumer) => consumer.service === service);
-    expect(listed.map(({ name, type }) => `${name} of ${type}`).toSorted()).toEqual(await consumed(service));
+    const names = listed.map(({ name, type }) => `${name} of ${type}`).toSorted();
+    expectByRecipe('event', names, await consumed(service));
   },
 );
 

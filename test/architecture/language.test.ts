@@ -1,4 +1,4 @@
-/** The worst patterns of unidiomatic English (CONTRIBUTING.md, "Language"). Reviewers find the others. */
+/** The worst patterns of unidiomatic English (docs/writing.md). Reviewers find the others. */
 import { describe, expect, test } from '@jest/globals';
 import MarkdownIt from 'markdown-it';
 import { loadApiDocument } from './api-document.ts';
@@ -135,7 +135,7 @@ const longSentences = (text: string): string[] =>
 /** This file contains the faults as examples. The others are package licenses and the notes of released versions. */
 const EXEMPT = new Set(['test/architecture/language.test.ts', 'NOTICE', 'CHANGELOG.md']);
 /** Lists the words to avoid. */
-const WORD_LIST = 'CONTRIBUTING.md';
+const WORD_LIST = 'docs/writing.md';
 const texts = files.filter(
   (file) =>
     /(?:\.(?:ts|mjs|js|cjs|proto|md|ya?ml|sh|css|html|env|cfg)|\.example|Dockerfile)$/.test(file) &&

@@ -1,4 +1,5 @@
 /** The session of a page may call exactly what the page calls. Routes declare it, and the page's sources show it. */
+import { expectByRecipe } from '@fitness/shared/testing/recipe.ts';
 import { beforeAll, expect, test } from '@jest/globals';
 import type { z } from 'zod';
 import { loadRouteTables, type Route } from './route-tables.ts';
@@ -47,7 +48,10 @@ test.each(PAGES)(
     const own = called.filter((path) => routesAt(path).length > 0 && path !== '/auth/login');
     const isOpen = ({ pages = [] }: Route): boolean => pages.includes(page);
     expect(own.length).toBeGreaterThan(2);
-    expect(own.filter((path) => !routesAt(path).some(isOpen))).toEqual([]);
+    expectByRecipe(
+      'endpoint',
+      own.filter((path) => !routesAt(path).some(isOpen)),
+    );
     const declared = routes.filter(isOpen);
     const paths = new Set(own.flatMap(routesAt).map(({ path }) => path));
     expect(declared.map(({ path }) => path).filter((path) => !paths.has(path))).toEqual([]);
@@ -142,5 +146,5 @@ test.each(PAGES)('docs/access.md lists the routes of the session of $page', ({ p
   const declared = routes
     .filter(({ pages = [], isInternal }) => pages.includes(page) && isInternal !== true)
     .map(({ method, path }) => `${method} ${path.replaceAll(/:(\w+)/g, '{$1}')}`);
-  expect(listed.toSorted()).toEqual(declared.toSorted());
+  expectByRecipe('endpoint', listed.toSorted(), declared.toSorted());
 });

@@ -1,6 +1,6 @@
 /**
- * Performs recipes of CONTRIBUTING.md on a copy of the repository, changing exactly what they name. All checks must pass at the
- * end. Edits are made at anchors: texts that occur exactly once in the sources.
+ * Performs recipes on a copy of the repository, changing exactly what they name. Their test commands must pass at the end.
+ * Edits are made at anchors: texts that occur exactly once in the sources.
  */
 import { spawnSync } from 'node:child_process';
 import {
@@ -20,9 +20,9 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { commandsOf, readRecipe } from './recipes.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-const CONTRIBUTING = 'CONTRIBUTING.md';
 const CATALOGUES = 'packages/shared/src/kernel/i18n/catalogues';
 /** Only stops a recipe that hangs: each takes less than a minute on an idle machine. */
 const LIMIT_MS = 20 * 60_000;
@@ -85,24 +85,15 @@ const replace = (file: string, anchor: string, replacement: string): void => {
   const parts = readFileSync(join(copy, file), 'utf8').split(anchor);
   if (parts.length !== 2)
     throw new Error(
-      `${file} contains ${JSON.stringify(anchor)} ${parts.length - 1} times: this test must follow its new form, and so may the recipe of ${CONTRIBUTING}.`,
+      `${file} contains ${JSON.stringify(anchor)} ${parts.length - 1} times: this test must follow its new form, and so may the recipe.`,
     );
   writeFileSync(join(copy, file), parts.join(replacement));
 };
 const insertBefore = (file: string, anchor: string, text: string): void =>
   replace(file, anchor, text + anchor);
 
-/** The items of CONTRIBUTING.md with these titles, joined into one text. */
-const recipe = (...titles: string[]): string => {
-  const items = readFileSync(join(root, CONTRIBUTING), 'utf8').split(/^(?=- \*\*|## |\d\. )/m);
-  return titles
-    .map((title) => {
-      const item = items.find((each) => each.startsWith(title) || each.startsWith(`- **${title}`));
-      if (item === undefined) throw new Error(`${CONTRIBUTING} has no item ${title}.`);
-      return item.replaceAll(/\s+/g, ' ');
-    })
-    .join('\n');
-};
+/** The texts of these recipes, without line breaks. */
+const recipe = (...names: string[]): string => names.map(readRecipe).join(' ').replaceAll(/\s+/g, ' ');
 
 interface Step {
   /** The words of the recipe that this step follows. */
@@ -117,9 +108,13 @@ const perform = (text: string, steps: readonly Step[]): void => {
   }
 };
 
-/** Runs the type checks and the matching tests. */
-const check = (kinds: string, ...tests: string[]): void =>
-  run('npm', 'test', '--', '--only', kinds, ...tests);
+/** Runs the test commands of a recipe. */
+const check = (name: string): void => {
+  for (const command of commandsOf(readRecipe(name))) {
+    const [program = '', ...args] = command.split(' ');
+    run(program, ...args);
+  }
+};
 
 const GENERATE: Step = { named: '`npm run generate`', perform: () => run('npm', 'run', 'generate') };
 
@@ -128,7 +123,7 @@ test(
   () => {
     const document = 'services/gyms/src/store/gym-document.ts';
     const update = "description: 'Open every day.',\n";
-    perform(recipe('Field of a gym', 'Stored field', '## Where new code goes'), [
+    perform(recipe('gym-field'), [
       {
         named: '`services/gyms/src/domain/gym-fields.ts`',
         perform: () =>
@@ -151,7 +146,7 @@ test(
           insertBefore(document, '  lat: { type: Number', '  landmark: { type: String, default: null },\n'),
       },
       {
-        named: '`privacy()` entry in `store/gym-document.ts`',
+        named: 'its `privacy()` entry',
         perform: () =>
           insertBefore(
             document,
@@ -166,7 +161,7 @@ test(
       },
       GENERATE,
       {
-        named: 'two tests compare a whole gym',
+        named: 'Two tests compare a whole gym',
         perform: () => {
           insertBefore(
             'services/gyms/src/domain/gym-fields.test.ts',
@@ -181,7 +176,7 @@ test(
         },
       },
     ]);
-    check('unit,typecheck,architecture', 'gym-fields', 'api-', 'privacy');
+    check('gym-field');
   },
   LIMIT_MS,
 );
@@ -192,7 +187,7 @@ test(
     const row = '| `active_premium`     |';
     const text = (locale: string, key: string, value: string): void =>
       insertBefore(`${CATALOGUES}/${locale}.ts`, "  'blocker.active_premium':", `  '${key}': '${value}',\n`);
-    perform(recipe('Blocker'), [
+    perform(recipe('blocker'), [
       {
         named: '`packages/contracts/src/blockers.ts`',
         perform: () =>
@@ -244,7 +239,7 @@ test(
       },
       GENERATE,
     ]);
-    check('unit,typecheck,architecture', 'packages/contracts', 'api-', 'contracts', 'documentation');
+    check('blocker');
   },
   LIMIT_MS,
 );

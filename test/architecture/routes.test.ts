@@ -1,6 +1,8 @@
 import { bodyLimitOf } from '@fitness/shared/http/define-route.ts';
+import { expectByRecipe } from '@fitness/shared/testing/recipe.ts';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { z } from 'zod';
+import { ROUTES as ACCESS_ROWS } from '../e2e/access-table.ts';
 import { loadRouteTables, type Route } from './route-tables.ts';
 import { read, SERVICES, sources } from './support.ts';
 
@@ -46,8 +48,18 @@ describe('test coverage of routes', () => {
     const texts = sources.filter((file) => where.test(file)).map(read);
     const missing = routes.filter((route) => !texts.some((text) => exercises(text, route)));
     expect(routes.length).toBeGreaterThan(0);
-    expect(missing.map(({ method, path }) => `${method} ${path}`)).toEqual([]);
+    expectByRecipe(
+      'endpoint',
+      missing.map(({ method, path }) => `${method} ${path}`),
+    );
   });
+});
+
+test('docs/access.md has one row for each route of the API', () => {
+  const routes = [...tables.values()].flat().filter(({ isInternal }) => isInternal !== true);
+  const names = routes.map(({ method, path }) => `${method} ${path.replaceAll(/:(\w+)/g, '{$1}')}`);
+  const rows = ACCESS_ROWS.map(({ route }) => route).toSorted();
+  expectByRecipe('endpoint', rows, [...names, 'POST /mcp'].toSorted());
 });
 
 test('guests get slightly old responses only on reviewed routes', () => {
@@ -68,7 +80,27 @@ test('a missing body is rejected with the names of its fields', () => {
     body?.safeParse({}).error?.issues.some((issue) => issue.path.length === 0),
   );
   expect(routes.length).toBeGreaterThan(20);
-  expect(nameless.map(({ method, path }) => `${method} ${path}`)).toEqual([]);
+  expectByRecipe(
+    'endpoint',
+    nameless.map(({ method, path }) => `${method} ${path}`),
+  );
+});
+
+/** The fields of a body that get a value when a client omits them. */
+const filledIn = (schema: z.ZodType | undefined, path: string): string[] => {
+  if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable)
+    return filledIn(schema.unwrap() as z.ZodType, path);
+  if (!(schema instanceof z.ZodObject)) return [];
+  return Object.entries<z.ZodType>(schema.shape).flatMap(([name, field]) =>
+    field.safeParse(undefined).data === undefined ? filledIn(field, `${path}.${name}`) : [`${path}.${name}`],
+  );
+};
+
+test('a change leaves every field that it omits as it is', () => {
+  const changes = [...tables.values()].flat().filter(({ method }) => ['PUT', 'PATCH'].includes(method));
+  expect(changes.length).toBeGreaterThan(8);
+  const filled = changes.flatMap(({ method, path, body }) => filledIn(body, `${method} ${path}`));
+  expectByRecipe('optional-field', filled);
 });
 
 /** Bytes of the longest JSON for `schema`, where a character can take six (`\\u0627`). */
@@ -117,7 +149,7 @@ test('the body limit of every route fits its longest values', () => {
     return needed > limit ? [`${route.method} ${route.path}: ${limit} bytes instead of ${needed}`] : [];
   });
   expect(routes.length).toBeGreaterThan(20);
-  expect(tooLow).toEqual([]);
+  expectByRecipe('endpoint', tooLow);
 });
 
 test('no two services serve the same route', () => {

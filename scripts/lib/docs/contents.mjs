@@ -42,7 +42,11 @@ export const GROUPS = [
       '[^/]+',
     ].map((name) => new RegExp(`^docs/guides/operators/${name}\\.md$`)),
   },
-  { title: 'Contributors', patterns: [/^CONTRIBUTING\.md$/, /^SECURITY\.md$/, /^docs\/testing\.md$/] },
+  {
+    title: 'Contributors',
+    patterns: [/^CONTRIBUTING\.md$/, /^SECURITY\.md$/, /^docs\/testing\.md$/, /^docs\/writing\.md$/],
+  },
+  { title: 'Recipes', patterns: [/^docs\/recipes\/README\.md$/, /^docs\/recipes\/.+\.md$/] },
   {
     title: 'Reference',
     patterns: [

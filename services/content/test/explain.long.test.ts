@@ -20,9 +20,10 @@ import { exceptOnPrebuilt } from '@fitness/shared/testing/query-plans.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import mongoose, { type Connection } from 'mongoose';
 import type { Dependencies } from '../src/dependencies.ts';
+import { pickPostFields } from '../src/domain/post.ts';
 import { facetsOf } from '../src/domain/post-lists.ts';
 import { GONE_PROFILE, type ProfileRef, profileKey, userProfile } from '../src/domain/profile.ts';
-import { serviceFacets } from '../src/domain/training-service.ts';
+import { pickTrainingServiceFields, serviceFacets } from '../src/domain/training-service.ts';
 import { createStore } from '../src/store/store.ts';
 import { createUseCases, type UseCases } from '../src/use-cases.ts';
 import { SHARDS } from './shards.ts';
@@ -115,16 +116,22 @@ const post = (index: number) =>
   useCases.createPost(
     seller,
     { kind: index % 2 === 0 ? 'gym' : 'user', id: 7 },
-    { title: `Post ${index}`, content: 'Text', is_draft: index % 5 === 0, in_blog: index % 3 === 0 },
+    pickPostFields({
+      title: `Post ${index}`,
+      content: 'Text',
+      is_draft: index % 5 === 0,
+      in_blog: index % 3 === 0,
+    }),
   );
 
-const service = (index: number) => ({
-  title: `Service ${index}`,
-  description: 'Text',
-  price: 10 + index,
-  duration_days: 1,
-  is_active: index % 4 !== 0,
-});
+const service = (index: number) =>
+  pickTrainingServiceFields({
+    title: `Service ${index}`,
+    description: 'Text',
+    price: 10 + index,
+    duration_days: 1,
+    is_active: index % 4 !== 0,
+  });
 
 const buy = (idempotencyKey: string | undefined) =>
   dependencies.idempotency.run(

@@ -56,7 +56,6 @@ export const SHARDS: Shards = {
         'find: _id, facets',
         'find: boosted_until',
         'find: facets',
-        'find: facets, price',
       ],
       'the erasure of a seller': ['find: user_id'],
     },

@@ -1,7 +1,9 @@
-/** Search finds what older releases stored, after an upgrade (docs/adr/0014). */
+/** Data that older releases have stored is found, some of it after an upgrade (docs/adr/0014). */
 import { GUEST } from '@fitness/shared/kernel/caller.ts';
 import { caller } from '@fitness/shared/testing/harness.ts';
+import { removeNewerFields } from '@fitness/shared/testing/older-documents.ts';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { registerModels } from '../src/store/models.ts';
 import { type Harness, openHarness } from './support.ts';
 
 let harness: Harness;
@@ -10,8 +12,8 @@ beforeAll(async () => {
 });
 afterAll(() => harness?.close());
 
-const write = async (path: string, body: object): Promise<number> => {
-  const answer = await harness.send('POST', path, { as: caller(2), body });
+const write = async (path: string, body: object, userId = 2): Promise<number> => {
+  const answer = await harness.send('POST', path, { as: caller(userId), body });
   expect(answer.status).toBe(201);
   return answer.body.data.id;
 };
@@ -44,5 +46,39 @@ test('texts folded by an older release are found in every spelling after the nex
     const collection = connection.collection(name);
     expect(await collection.countDocuments({ grams: { $exists: true } })).toBe(0);
     expect(Object.keys(await collection.indexInformation())).not.toContain('grams_1__id_-1');
+  }
+});
+
+/** The fields of each collection that have no default, so every release stored them. */
+const ALWAYS = ['title', 'facets', 'created_at', 'updated_at', 'version'];
+const ALWAYS_IN_POSTS = ['profile_key', 'profile_kind', 'profile_id', 'owner_user_id', 'is_public', 'gone'];
+const ALWAYS_IN_SERVICES = [
+  'user_id',
+  'description',
+  'price',
+  'duration_days',
+  'boosted_until',
+  'boost_level',
+];
+
+test('posts and training services that are older than a field are shown and changed with its default', async () => {
+  const post = { profile_type: 'App\\Models\\User', profile_id: 3, title: 'T', content: 'C', in_blog: true };
+  const postPath = `/posts/${await write('/posts', post, 3)}`;
+  const service = { title: 'T', description: 'D', price: 1, duration_days: 1, is_active: false };
+  const servicePath = `/training-services/${await write('/training-services', service, 3)}`;
+  const { posts, trainingServices } = registerModels(harness.connection);
+  await removeNewerFields(posts, [...ALWAYS, ...ALWAYS_IN_POSTS, 'content']);
+  await removeNewerFields(trainingServices, [...ALWAYS, ...ALWAYS_IN_SERVICES]);
+  const older: [path: string, expected: object][] = [
+    [postPath, { content: 'C', is_draft: false, in_blog: false, media: [] }],
+    [servicePath, { description: 'D', is_active: true, media: [] }],
+  ];
+  for (const [path, expected] of older) {
+    const shown = await harness.send('GET', path, { as: caller(3) });
+    expect([shown.status, shown.body.data]).toEqual([200, expect.objectContaining(expected)]);
+    const changed = await harness.send('PUT', path, { as: caller(3), body: { title: 'U' } });
+    expect(changed.body).toEqual({
+      data: { ...shown.body.data, title: 'U', updated_at: expect.any(String) },
+    });
   }
 });

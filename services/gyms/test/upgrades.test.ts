@@ -1,6 +1,9 @@
-/** Data that older releases have stored is found after an upgrade (docs/adr/0014). */
+/** Data that older releases have stored is found, some of it after an upgrade (docs/adr/0014). */
 import { GUEST } from '@fitness/shared/kernel/caller.ts';
+import { removeNewerFields } from '@fitness/shared/testing/older-documents.ts';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { CLEARED, toShown } from '../src/domain/gym-fields.ts';
+import { gymModel } from '../src/store/gym-document.ts';
 import { type Harness, member, openHarness } from './support.ts';
 
 let harness: Harness;
@@ -24,4 +27,25 @@ test('gyms with grams of an older release are found in every spelling after the 
   }
   expect(await gyms.countDocuments({ grams: { $exists: true } })).toBe(0);
   expect(Object.keys(await gyms.indexInformation())).not.toContain('grams_1__id_-1');
+});
+
+/** The fields that have no default, so every release stored them. */
+const ALWAYS = [
+  'ownerId',
+  'isActive',
+  'showCrowd',
+  'visibleTo',
+  'ratingSum',
+  'ratingCount',
+  'boostLevel',
+].concat(['version', 'createdAt', 'updatedAt']);
+
+test('gyms that are older than a field are shown and changed with it cleared', async () => {
+  const id = await harness.createGym(member(11), { description: 'Open', major_ids: '0' });
+  await removeNewerFields(gymModel(harness.connection), ALWAYS);
+  const shown = await harness.send('GET', `/gyms/${id}`, { as: member(11) });
+  const cleared = { ...toShown(CLEARED), is_active: true, majors: [], working_periods: [], crowd: null };
+  expect([shown.status, shown.body.gym]).toEqual([200, expect.objectContaining(cleared)]);
+  const changed = await harness.send('PUT', `/gyms/${id}`, { as: member(11), body: { name: 'Iron' } });
+  expect(changed.body).toEqual({ gym: { ...shown.body.gym, name: 'Iron', updated_at: expect.any(String) } });
 });

@@ -1,9 +1,11 @@
-/** Data that older releases have stored is found after an upgrade (docs/adr/0014). */
+/** Data that older releases have stored is found, some of it after an upgrade (docs/adr/0014). */
 import { NO_PROGRESS } from '@fitness/shared/kernel/progress.mjs';
 import { inTransaction } from '@fitness/shared/mongo/transaction.ts';
 import { apiClient } from '@fitness/shared/testing/harness.ts';
+import { removeNewerFields } from '@fitness/shared/testing/older-documents.ts';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { startIdentity } from '../src/service.ts';
+import { userModel } from '../src/store/user-document.ts';
 import { createUsers } from '../src/store/users.ts';
 import { type Harness, join, joinAs, revocations, startHarness } from './support.ts';
 
@@ -83,4 +85,25 @@ test('an account that is erased while its texts are corrected leaves no texts', 
   for (const id of ids) await erase(id);
   await corrected;
   expect(await texts().countDocuments({ row: { $in: ids } })).toBe(0);
+});
+
+/** Fields that every release stored for each live account. A tombstone lacks some of them. */
+const ALWAYS = [
+  'username',
+  'email',
+  'phone',
+  'password_hash',
+  'first_name',
+  'last_name',
+  'created_at',
+].concat(['referral_code', 'role_ids', 'version', 'erased_at', 'deletion_scheduled_at']);
+
+test('accounts that are older than a field are shown and changed with its default', async () => {
+  const person = await join(harness);
+  await removeNewerFields(userModel(harness.database), ALWAYS);
+  const shown = await harness.send('GET', '/auth/me', { as: person.caller });
+  expect([shown.status, shown.body]).toEqual([200, { user: person.user }]);
+  const body = { height: 180 };
+  const changed = await harness.send('PUT', '/auth/me', { as: person.caller, body });
+  expect(changed.body).toEqual({ user: { ...person.user, height: 180 } });
 });

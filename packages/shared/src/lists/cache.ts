@@ -172,7 +172,7 @@ export const createCache = (database: Database, { memory, changesSince }: CacheO
       await queue.run('versions', () => catchUp(versions));
     },
     whole: async (query) => {
-      const lists = query.range === undefined ? await listsOf(query) : undefined;
+      const lists = query.condition === undefined ? await listsOf(query) : undefined;
       if (lists === undefined) return database.whole(query);
       const rows = await byIds([...new Set(lists.flat())]);
       return rows.filter((row) => hasAnyKey(row, query));

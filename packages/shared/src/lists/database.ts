@@ -8,6 +8,8 @@ import {
   type ListKey,
   type ListQuery,
   type ListRow,
+  matchStages,
+  type RowCondition,
   WINDOW_MAX,
   type Window,
 } from './list.ts';
@@ -61,6 +63,16 @@ export const createDatabaseSource = ({
     return (await rows.find(condition as never, options).toArray()) as unknown as ListRow[];
   };
 
+  const findMeeting = async (
+    key: ListKey,
+    condition: RowCondition,
+    session?: ClientSession,
+  ): Promise<ListRow[]> => {
+    const stages = [...matchStages(key, condition), { $project: shownByKey }];
+    const options = { batchSize: BATCH_SIZE, ...commandLimit(), ...(session && { session }) };
+    return rows.aggregate<ListRow>(stages, options).toArray();
+  };
+
   const findWindow = async (key: ListKey, { from, to, order }: Window, session?: ClientSession) => {
     const condition = { ...key, _id: { $gte: from, $lt: to } } as never;
     // A window that cannot have more rows than the limit is cheaper without a sort and a limit.
@@ -96,12 +108,12 @@ export const createDatabaseSource = ({
   return {
     catchUp: async () => undefined,
     whole: async (query) => {
-      const { keys, range } = query;
-      const field = range === undefined ? onlyFieldOf(keys) : undefined;
+      const { keys, condition } = query;
+      if (condition !== undefined)
+        return (await eachKey(query, (key, session) => findMeeting(key, condition, session))).flat();
+      const field = onlyFieldOf(keys);
       if (field === undefined)
-        return (
-          await eachKey(query, (key, session) => find({ ...key, ...range }, shownByKey, session))
-        ).flat();
+        return (await eachKey(query, (key, session) => find(key, shownByKey, session))).flat();
       const anyKey = { [field]: { $in: keys.map((key) => key[field]) } };
       return atOneMoment(query, (session) => find(anyKey, shownByKey, session));
     },

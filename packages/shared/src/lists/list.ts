@@ -10,6 +10,9 @@ export type Order = 'ASC' | 'DESC';
  */
 export type ListKey = Readonly<Record<string, string | number | boolean>>;
 
+/** Equalities and ranges of fields, such as `{ price: { $lte: 100 } }`. */
+export type RowCondition = Readonly<Record<string, ListKey[string] | { $gte?: number; $lte?: number }>>;
+
 /** The rows that a search finds. `searchIn` creates it from a text. */
 export interface RowSearch {
   /** A match has all of these grams. */
@@ -32,8 +35,8 @@ export interface ListQuery {
   newest: number;
   /** Leaves out rows of the keys. Required if a row may have two of the keys. */
   accept?: ((row: ListRow) => boolean) | undefined;
-  /** The condition of `accept` on one field, such as a price range. An index has it after the key fields. Only for short lists. */
-  range?: Readonly<Record<string, unknown>> | undefined;
+  /** Leaves out rows that do not meet it. Each of its fields has an index, in which it follows the key; see {@link matchStages}. */
+  condition?: RowCondition | undefined;
   /** Rows that are shown elsewhere, such as the ranked ones. */
   without?: readonly number[] | undefined;
   search?: RowSearch | undefined;
@@ -136,6 +139,26 @@ export const hasKey = (row: ListRow, key: ListKey): boolean =>
     const stored = row[field];
     return Array.isArray(stored) ? stored.includes(value) : stored === value;
   });
+
+export const meets = (row: ListRow, condition: RowCondition): boolean =>
+  Object.entries(condition).every(([field, value]) => {
+    if (typeof value !== 'object') return row[field] === value;
+    const { $gte = Number.NEGATIVE_INFINITY, $lte = Number.POSITIVE_INFINITY } = value;
+    return Number(row[field]) >= $gte && Number(row[field]) <= $lte;
+  });
+
+interface Match {
+  $match: RowCondition;
+}
+
+/**
+ * The aggregation stages for the rows of a key that meet a condition. Each field has its own stage: MongoDB treats them as one
+ * filter, and simple query planners use the index of the key and the first field.
+ */
+export const matchStages = (key: ListKey, condition: RowCondition = {}): [Match, ...Match[]] => {
+  const [first, ...others] = Object.entries(condition).map(([field, value]) => ({ [field]: value }));
+  return [{ $match: { ...key, ...first } }, ...others.map(($match) => ({ $match }))];
+};
 
 export const hasAnyKey = (row: ListRow, { keys }: Pick<ListQuery, 'keys'>): boolean =>
   keys.some((key) => hasKey(row, key));

@@ -9,6 +9,7 @@ import {
   type ListRow,
   type ListSource,
   type Lists,
+  meets,
   type RowSearch,
   type Slice,
   WINDOW_MAX,
@@ -60,15 +61,15 @@ const newestOf = ({ newest }: ListQuery): number => Math.max(newest, 1);
 const densityOf = ({ total = Number.POSITIVE_INFINITY, newest }: ListQuery): number =>
   Math.min(Math.max(total, 1) / Math.max(newest, 1), 1);
 const isSmall = ({ total = Number.POSITIVE_INFINITY }: ListQuery, max: number): boolean => total <= max;
-/** Windows of many keys, or of rows that a range excludes, cost more than reading the whole list. */
+/** Windows of many keys, or of rows that a condition excludes, cost more than reading the whole list. */
 const isWhole = (query: ListQuery): boolean =>
-  isSmall(query, query.range !== undefined || query.keys.length > KEYS_MAX ? COUNTED_MAX : WHOLE_MAX);
+  isSmall(query, query.condition !== undefined || query.keys.length > KEYS_MAX ? COUNTED_MAX : WHOLE_MAX);
 
 export const createReader = (source: ListSource, rarestGram: RarestGram): Lists => {
   /** Whether a row that has a key of the list is in it. */
-  const isListed = ({ accept, without = [] }: ListQuery): ((row: ListRow) => boolean) => {
+  const isListed = ({ accept, condition = {}, without = [] }: ListQuery): ((row: ListRow) => boolean) => {
     const others = new Set(without);
-    return (row) => !others.has(row._id) && (accept?.(row) ?? true);
+    return (row) => !others.has(row._id) && meets(row, condition) && (accept?.(row) ?? true);
   };
 
   const listed = (rows: readonly ListRow[], query: ListQuery): ListRow[] =>
@@ -216,7 +217,7 @@ export const createReader = (source: ListSource, rarestGram: RarestGram): Lists 
       await source.catchUp(query.versions);
       if (query.search !== undefined) return search(query, slice, query.search);
       if (isWhole(query)) return page(wholeList(query, slice), slice, undefined);
-      const isCountable = query.accept === undefined && slice.skip > WINDOW_MAX;
+      const isCountable = (query.accept ?? query.condition) === undefined && slice.skip > WINDOW_MAX;
       const rest = isCountable ? await skipWindows(query, slice) : slice;
       return page(listInWindows(query, rest, rest.skip + rest.take + 1), rest, undefined);
     },

@@ -172,7 +172,7 @@ describe('the rows of a list', () => {
     }
   });
 
-  test('a page by number leaves out the rows that are shown elsewhere or not accepted', async () => {
+  test('a page by number leaves out the rows that are shown elsewhere, not accepted or without the condition', async () => {
     const all = idsWith(() => true, 'DESC');
     const without = [all[3], all[700], all[1_200]].map(Number);
     const slice = { order: 'DESC', skip: 1_300, take: 30, counted: false } as const;
@@ -182,6 +182,12 @@ describe('the rows of a list', () => {
     const accept = ({ _id }: { _id: number }) => _id % 3 > 0;
     const accepted = await reader.read({ ...listOf('all'), accept }, slice);
     expect(idsOf(accepted)).toEqual(all.filter((id) => id % 3 > 0).slice(1_300, 1_330));
+    const condition = { title: 'post hay cabca' };
+    const filtered = await reader.read({ ...listOf('all'), condition }, slice);
+    const expected = idsWith(({ title }) => title === condition.title, 'DESC');
+    expect(idsOf(filtered)).toEqual(expected.slice(1_300, 1_330));
+    const short = await reader.read({ ...listOf('all'), condition, total: 1 }, { ...slice, skip: 1_300 });
+    expect(idsOf(short)).toEqual(idsOf(filtered));
   });
 
   test('a list with few rows is read by its own condition', async () => {

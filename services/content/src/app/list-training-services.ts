@@ -5,18 +5,16 @@ import type { Dependencies } from '../dependencies.ts';
 import { OWN_SERVICES } from '../domain/access.ts';
 import { serviceFacet, type TrainingService } from '../domain/training-service.ts';
 import type { ServiceTotals } from '../store/counters.ts';
-import type { PriceRange } from '../store/training-services.ts';
+import type { ServiceFilter } from '../store/training-services.ts';
 import {
   createFetchEmbedded,
   type TrainingServiceResource,
   toTrainingServiceResource,
 } from './training-service-resource.ts';
 
-interface TrainingServiceQuery {
+interface TrainingServiceQuery extends ServiceFilter {
   search?: string | undefined;
   userId?: number | undefined;
-  minPrice?: number | undefined;
-  maxPrice?: number | undefined;
 }
 
 /** `data` omits the rows of `page` whose seller the viewer may not see. */
@@ -60,26 +58,26 @@ const readPage = async (
   request: PageRequest,
 ): Promise<PageOf<TrainingService>> => {
   const totals = await store.counters.services();
-  const counts = await Promise.all(facets.map((facet) => totalOf(store, facet, query, totals)));
-  const { minPrice, maxPrice, search } = query;
+  const { search, userId: _inFacets, ...filter } = query;
+  const counts = await Promise.all(facets.map((facet) => totalOf(store, facet, filter, totals)));
   const { newest, versions } = totals;
   const total = counts.reduce((sum, count) => sum + count, 0);
-  const list = { facets, total, newest, search, versions, minPrice, maxPrice };
+  const list = { facets, total, newest, search, versions, ...filter };
   return store.trainingServices.page(list, clock.now(), request);
 };
 
 /**
- * The number of rows with a price in the range. Counters have the totals over all sellers. The list of one seller is
- * short enough to count.
+ * The number of rows that pass the filter. Counters have the totals over all sellers without a filter. The list of one seller
+ * is short enough to count.
  */
 const totalOf = async (
   store: Dependencies['store'],
   facet: string,
-  range: PriceRange,
+  filter: ServiceFilter,
   { active, inactive, versions }: ServiceTotals,
 ): Promise<number> => {
-  if (range.minPrice !== undefined || range.maxPrice !== undefined)
-    return store.trainingServices.count(facet, range);
+  if (Object.values(filter).some((value) => value !== undefined))
+    return store.trainingServices.count(facet, filter);
   if (facet === serviceFacet('all')) return active + inactive;
   return facet === serviceFacet('active') ? active : store.trainingServices.countIn(facet, versions);
 };

@@ -4,6 +4,7 @@ import { toMediaResources } from '@fitness/contracts/media-copy.ts';
 import { MODEL } from '@fitness/contracts/model-names.ts';
 import { timestampSchema } from '@fitness/contracts/timestamp.ts';
 import { formatTimestamp } from '@fitness/shared/kernel/clock.ts';
+import { withoutDefaults } from '@fitness/shared/kernel/optional-fields.ts';
 import { z } from 'zod';
 import { type Post, pickPostFields, postFields } from '../domain/post.ts';
 import { PROFILE_TYPES, typeOf } from '../domain/profile.ts';
@@ -13,7 +14,7 @@ export const postSchema = z
     id: z.int(),
     profile_type: z.enum(PROFILE_TYPES).meta({ description: 'Type of the profile that the post is on' }),
     profile_id: z.int().meta({ description: 'Id of the user or gym whose profile it is' }),
-    ...postFields,
+    ...withoutDefaults(postFields),
     media: z.array(mediaSchema).meta({ description: 'Files of the post' }),
     created_at: timestampSchema,
     updated_at: timestampSchema,

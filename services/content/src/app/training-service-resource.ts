@@ -7,6 +7,7 @@ import { timestampSchema } from '@fitness/contracts/timestamp.ts';
 import { type UserResource, userSchema } from '@fitness/contracts/user.ts';
 import type { Caller } from '@fitness/shared/kernel/caller.ts';
 import { formatTimestamp } from '@fitness/shared/kernel/clock.ts';
+import { withoutDefaults } from '@fitness/shared/kernel/optional-fields.ts';
 import { z } from 'zod';
 import type { Dependencies } from '../dependencies.ts';
 import {
@@ -20,7 +21,7 @@ export const trainingServiceSchema = z
     id: z.int(),
     user_id: z.int().meta({ description: 'User id of the seller' }),
     user: userSchema,
-    ...trainingServiceFields,
+    ...withoutDefaults(trainingServiceFields),
     boost: boostSchema.nullable().meta({ description: 'Active boost; null without one' }),
     media: z.array(mediaSchema).meta({ description: 'Files of the training service' }),
     created_at: timestampSchema,

@@ -5,15 +5,15 @@ import { oneLine, wellFormed } from '@fitness/shared/kernel/refinements.ts';
 import { z } from 'zod';
 import { isPublicProfile, type ProfileRef, type ProfileState } from './profile.ts';
 
-/**
- * The fields that the author writes. Requests, stored documents and responses use these names. Declare a new field here and
- * in `store/models.ts`.
- */
+/** The fields that the author writes. Requests, stored documents and responses use these names. */
 export const postFields = {
   title: z.string().meta({ description: 'Title of the post' }),
   content: z.string().meta({ description: 'Text of the post' }),
-  is_draft: z.boolean().meta({ description: 'Whether the post is a draft, which the public does not see' }),
-  in_blog: z.boolean().meta({ description: 'Whether the post is in the blog' }),
+  is_draft: z
+    .boolean()
+    .meta({ description: 'Whether the post is a draft, which the public does not see' })
+    .default(false),
+  in_blog: z.boolean().meta({ description: 'Whether the post is in the blog' }).default(false),
 };
 
 /** `postFields` with the limits of a request. */
@@ -29,8 +29,9 @@ export const POST_BODY_BYTES = 128 * 1024;
 const fieldsSchema = z.object(postFields);
 export type PostFields = z.output<typeof fieldsSchema>;
 
-/** Only the declared fields. */
-export const pickPostFields = (source: PostFields): PostFields => fieldsSchema.parse(source);
+/** Only the declared fields, with the defaults of missing ones. */
+export const pickPostFields = (source: z.input<typeof fieldsSchema>): PostFields =>
+  fieldsSchema.parse(source);
 
 export type PostFlags = Pick<PostFields, 'is_draft' | 'in_blog'>;
 

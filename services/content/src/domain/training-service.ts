@@ -4,18 +4,18 @@ import type { MediaCopy } from '@fitness/contracts/media-copy.ts';
 import { oneLine, wellFormed } from '@fitness/shared/kernel/refinements.ts';
 import { z } from 'zod';
 
-/**
- * The fields that the seller sets. Requests, stored documents and responses use these names. Declare a new field here and in
- * `store/models.ts`.
- */
+/** The fields that the seller sets. Requests, stored documents and responses use these names. */
 export const trainingServiceFields = {
   title: z.string().meta({ description: 'Title of the training service' }),
   description: z.string().meta({ description: 'What the buyer gets' }),
   price: z.int().meta({ description: 'Price in Tooman' }),
   duration_days: z.int().meta({ description: 'Duration in days' }),
-  is_active: z.boolean().meta({
-    description: 'Whether it is on sale; an inactive one is hidden from the public and cannot be bought',
-  }),
+  is_active: z
+    .boolean()
+    .meta({
+      description: 'Whether it is on sale; an inactive one is hidden from the public and cannot be bought',
+    })
+    .default(true),
 };
 
 /** `trainingServiceFields` with the limits of a request. */
@@ -30,8 +30,8 @@ export const trainingServiceInput = {
 const fieldsSchema = z.object(trainingServiceFields);
 export type TrainingServiceFields = z.output<typeof fieldsSchema>;
 
-/** Only the declared fields. */
-export const pickTrainingServiceFields = (source: TrainingServiceFields): TrainingServiceFields =>
+/** Only the declared fields, with the defaults of missing ones. */
+export const pickTrainingServiceFields = (source: z.input<typeof fieldsSchema>): TrainingServiceFields =>
   fieldsSchema.parse(source);
 
 export interface TrainingService extends TrainingServiceFields {

@@ -22,8 +22,6 @@ export const postPostsRoute = ({ createPost }: Pick<UseCases, 'createPost'>): Ro
       profile_type: z.enum(PROFILE_TYPES).meta({ description: 'Type of the profile' }),
       profile_id: z.int().positive().meta({ description: 'Your user id or the id of your gym' }),
       ...postInput,
-      is_draft: postInput.is_draft.default(false),
-      in_blog: postInput.in_blog.default(false),
     }),
     responses: { 201: z.object({ data: postSchema }) },
     handle: async ({ caller, body }) => {

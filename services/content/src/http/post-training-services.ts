@@ -17,7 +17,7 @@ export const postTrainingServicesRoute = ({
     tag: 'training services',
     access: 'user',
     permissions: ['training_services.create'],
-    body: z.object({ ...trainingServiceInput, is_active: trainingServiceInput.is_active.default(true) }),
+    body: z.object(trainingServiceInput),
     responses: { 201: z.object({ data: trainingServiceSchema }) },
     handle: async ({ caller, body }) => created({ data: await createTrainingService(caller, body) }),
   });

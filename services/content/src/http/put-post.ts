@@ -1,5 +1,6 @@
 import { defineRoute, ok, type Route } from '@fitness/shared/http/define-route.ts';
 import { idParams } from '@fitness/shared/http/validation.ts';
+import { withoutDefaults } from '@fitness/shared/kernel/optional-fields.ts';
 import { z } from 'zod';
 import { postSchema } from '../app/post-resource.ts';
 import { POST_BODY_BYTES, postInput } from '../domain/post.ts';
@@ -19,7 +20,7 @@ export const putPostRoute = ({ updatePost }: Pick<UseCases, 'updatePost'>): Rout
     audits: ['post.update'],
     bodyLimitBytes: POST_BODY_BYTES,
     params: idParams,
-    body: z.object(postInput).partial(),
+    body: z.object(withoutDefaults(postInput)).partial(),
     responses: { 200: z.object({ data: postSchema }) },
     handle: async ({ caller, params, body }) => ok({ data: await updatePost(caller, params.id, body) }),
   });

@@ -1,5 +1,6 @@
 import { defineRoute, ok, type Route } from '@fitness/shared/http/define-route.ts';
 import { idParams } from '@fitness/shared/http/validation.ts';
+import { withoutDefaults } from '@fitness/shared/kernel/optional-fields.ts';
 import { z } from 'zod';
 import { trainingServiceSchema } from '../app/training-service-resource.ts';
 import { trainingServiceInput } from '../domain/training-service.ts';
@@ -21,7 +22,7 @@ export const putTrainingServiceRoute = ({
     permissions: ['training_services.create', 'training_services.update_any'],
     audits: ['training_service.update'],
     params: idParams,
-    body: z.object(trainingServiceInput).partial(),
+    body: z.object(withoutDefaults(trainingServiceInput)).partial(),
     responses: { 200: z.object({ data: trainingServiceSchema }) },
     handle: async ({ caller, params, body }) =>
       ok({ data: await updateTrainingService(caller, params.id, body) }),

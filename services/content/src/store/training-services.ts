@@ -3,7 +3,7 @@ import type { PageOf, PageRequest } from '@fitness/shared/kernel/page.ts';
 import type { Progress } from '@fitness/shared/kernel/progress.mjs';
 import { sameWords } from '@fitness/shared/kernel/same-words.ts';
 import { createLists, type ListCache } from '@fitness/shared/lists/index.ts';
-import type { ListQuery, ListRow } from '@fitness/shared/lists/list.ts';
+import { type ListQuery, type ListRow, matchStages, type RowCondition } from '@fitness/shared/lists/list.ts';
 import { searchIn } from '@fitness/shared/lists/match.ts';
 import { readRankedPage } from '@fitness/shared/lists/pages.ts';
 import { createRowTexts, type Transaction } from '@fitness/shared/lists/texts.ts';
@@ -21,16 +21,17 @@ import type { Counters } from './counters.ts';
 import { createSaveMedia, type SaveMedia } from './media-copy.ts';
 import { isPersonalTrainingServiceField, type Models, type TrainingServiceDocument } from './models.ts';
 
-export interface PriceRange {
+/** The filters of a list that have no facet. */
+export interface ServiceFilter {
   minPrice?: number | undefined;
   maxPrice?: number | undefined;
 }
 
-interface ServiceList extends PriceRange, Pick<ListQuery, 'newest' | 'versions'> {
+interface ServiceList extends ServiceFilter, Pick<ListQuery, 'newest' | 'versions'> {
   search?: string | undefined;
   /** No training service has more than one of these. */
   facets: readonly string[];
-  /** The number of rows with a price in the range. */
+  /** The number of rows that pass the filter. */
   total: number;
 }
 
@@ -56,8 +57,8 @@ export interface TrainingServices {
   removeTexts(session: ClientSession, ids: readonly number[], limit: number): Promise<number>;
   /** Boosted rows first, by level, then the newest. `total` is undefined if a search has too many matches to count. */
   page(list: ServiceList, now: Date, request: PageRequest): Promise<PageOf<TrainingService>>;
-  /** The number of rows of a facet with a price in the range, counted by the database. */
-  count(facet: string, range: PriceRange): Promise<number>;
+  /** The number of rows of a facet that pass the filter, counted by the database. */
+  count(facet: string, filter: ServiceFilter): Promise<number>;
   /** The number of rows in a short list. */
   countIn(facet: string, versions: ListVersions): Promise<number>;
   /** Counts all training services, in the transaction that sets the counters. */
@@ -88,18 +89,14 @@ const toDocumentFields = (userId: number, fields: TrainingServiceFields) => ({
   facets: serviceFacets({ user_id: userId, is_active: fields.is_active }),
 });
 
-const priceRange = ({ minPrice, maxPrice }: PriceRange): Record<string, unknown> | undefined => {
-  if (minPrice === undefined && maxPrice === undefined) return undefined;
-  return {
-    price: {
-      ...(minPrice === undefined ? {} : { $gte: minPrice }),
-      ...(maxPrice === undefined ? {} : { $lte: maxPrice }),
-    },
-  };
+/** The fields that have a value; undefined if none has one. */
+const withValues = <Value>(fields: Record<string, Value | undefined>): Record<string, Value> | undefined => {
+  const entries = Object.entries(fields).filter((entry): entry is [string, Value] => entry[1] !== undefined);
+  return entries.length === 0 ? undefined : Object.fromEntries(entries);
 };
 
-const isInPriceRange = ({ minPrice = 0, maxPrice = Number.POSITIVE_INFINITY }: PriceRange, row: ListRow) =>
-  Number(row.price) >= minPrice && Number(row.price) <= maxPrice;
+const conditionOf = ({ minPrice, maxPrice }: ServiceFilter): RowCondition | undefined =>
+  withValues({ price: withValues({ $gte: minPrice, $lte: maxPrice }) });
 
 const toService = (stored: ListRow): TrainingService =>
   fromDocument(stored as unknown as TrainingServiceDocument);
@@ -131,10 +128,9 @@ export const createTrainingServices = (
 
   const page: TrainingServices['page'] = async ({ facets, search, ...list }, now, request) => {
     const { total } = list;
-    const range = priceRange(list);
-    const accept = range && ((row: ListRow) => isInPriceRange(list, row));
+    const condition = conditionOf(list);
     const keys = facets.map((one) => ({ facets: one }));
-    const query = { ...list, keys, search: searchIn(TEXTS, search), range, accept };
+    const query = { ...list, keys, search: searchIn(TEXTS, search), condition };
     const ranked = await lists.ranked({ boosted_until: { $gt: now } }, query);
     const boosted = ranked.filter((row) => (row.boosted_until as Date) > now);
     const without = boosted.map(({ _id }) => _id);
@@ -211,7 +207,11 @@ export const createTrainingServices = (
     removeTexts: texts.removeSome,
     countIn: (facets, versions) => lists.count({ facets }, versions),
     page,
-    count: (facet, range) => collection.countDocuments({ facets: facet, ...priceRange(range) } as never),
+    count: async (facet, filter) => {
+      const stages = matchStages({ facets: facet }, conditionOf(filter));
+      const [counted] = await trainingServices.aggregate<{ total: number }>([...stages, { $count: 'total' }]);
+      return counted?.total ?? 0;
+    },
     recount: async (session) => {
       const [groups] = await trainingServices
         .aggregate<{ active: number; inactive: number; newest: number }>([

@@ -152,7 +152,7 @@ export const toShown = (details: GymDetails): Shown =>
     Object.keys(shownShape).map((name) => [name, details[GYM_FIELDS[name as Name].stored]]),
   ) as Shown;
 
-/** Every field cleared: the default for creations, and for documents that are older than a field. */
+/** Every field cleared: the default for creations. */
 export const CLEARED: GymDetails = Object.fromEntries(
   fields.map(([, { stored, update }]) => [stored, update.parse(null)]),
 ) as GymDetails;

@@ -8,11 +8,11 @@ import { NO_MEDIA } from '@fitness/contracts/media-copy.ts';
 import type { TextDocument } from '@fitness/shared/lists/texts.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import { erase, personalFieldsOf, privacy, retain } from '@fitness/shared/mongo/privacy.ts';
+import { defaultsOf } from '@fitness/shared/mongo/stored-defaults.ts';
 import { type Connection, type Model, type QueryFilter, Schema, trusted } from 'mongoose';
 import { type Boost, type BoostState, NEVER_BOOSTED } from '../domain/boost.ts';
 import { encodeGeohash } from '../domain/geohash.ts';
 import type { Gym } from '../domain/gym.ts';
-import { CLEARED } from '../domain/gym-fields.ts';
 
 /** Value of `visibleTo` for an active gym. */
 export const EVERYONE = 0;
@@ -212,13 +212,15 @@ const UNSHOWN = ['visibleTo', 'geohash', 'boosts', 'boostLevel'] as const;
 /** Leaves out the boosts, which may be many, and fields that only earlier releases stored. */
 export const GYM_PROJECTION = { boosts: 0, 'license.reviewedMediaId': 0 } as const;
 
+const DEFAULTS = defaultsOf(gymSchema);
+
 export const toGym = ({ _id, ...stored }: GymDocument): Gym => {
-  const gym: Partial<typeof stored> = { ...stored };
+  const gym: Partial<typeof stored> = { ...DEFAULTS, ...stored };
   for (const field of UNSHOWN) delete gym[field];
   // Older releases stored no media, no boosts, and not every field of the license.
   const { media = NO_MEDIA, boostedUntil = NEVER_BOOSTED.boostedUntil } = gym;
   const license = { ...NO_LICENSE, ...stored.license };
-  return { ...CLEARED, ...(gym as Omit<Gym, 'id'>), license, media, boostedUntil, id: _id };
+  return { ...(gym as Omit<Gym, 'id'>), license, media, boostedUntil, id: _id };
 };
 
 export const readGyms = async (

@@ -13,13 +13,13 @@ const FIELDS = {
 
 type LicenseFields = Pick<User, (typeof FIELDS)[keyof License]>;
 
-/** An older release stored neither the reviewed name nor the newest document. */
+/** An older release did not store the newest document. */
 export const licenseOf = (user: LicenseFields): License => ({
   image: user.trainer_license_image,
   mediaId: user.trainer_license_media_id,
   approved: user.trainer_license_approved,
   rejectionReason: user.trainer_license_rejection_reason,
-  reviewedName: user.trainer_license_reviewed_name ?? null,
+  reviewedName: user.trainer_license_reviewed_name,
   newestMediaId: Math.max(user.trainer_license_newest_media_id ?? 0, user.trainer_license_media_id ?? 0),
 });
 

@@ -31,8 +31,8 @@ export interface User extends StoredUserFields {
   trainer_license_media_id: number | null;
   /** The newest document ever received, even if it has been deleted. An older one is never attached. */
   trainer_license_newest_media_id: number | null;
-  /** The name that the license was reviewed for, once the account has another name. Older releases did not store it. */
-  trainer_license_reviewed_name?: string | null;
+  /** The name that the license was reviewed for, once the account has another name. */
+  trainer_license_reviewed_name: string | null;
   role_ids: number[];
   /** The public files (docs/adr/0101). Older releases did not store them. */
   media?: MediaCopy;

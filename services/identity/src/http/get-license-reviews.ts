@@ -36,7 +36,7 @@ export const getLicenseReviewsRoute = (
       const page = await listLicenseReviews(request, query.user_id);
       const data = await presentUsers(page.rows, caller);
       const name_changes = page.rows.flatMap(({ _id: id, trainer_license_reviewed_name: reviewed_name }) =>
-        reviewed_name == null ? [] : [{ id, reviewed_name }],
+        reviewed_name === null ? [] : [{ id, reviewed_name }],
       );
       const body = listBody({ baseUrl, url, request, page, data });
       return ok({ ...body, meta: { ...body.meta, name_changes } });

@@ -3,6 +3,7 @@
 import type { TextDocument } from '@fitness/shared/lists/texts.ts';
 import type { Connection } from '@fitness/shared/mongo/connect.ts';
 import { erase, personalFieldsOf, privacy, privacyOf, retain } from '@fitness/shared/mongo/privacy.ts';
+import { defaultsOf } from '@fitness/shared/mongo/stored-defaults.ts';
 import mongoose, { type Model } from 'mongoose';
 import type { User } from '../domain/user.ts';
 import { guardRevocations } from './revocations.ts';
@@ -47,7 +48,7 @@ const schema = new mongoose.Schema<StoredUser>(
     trainer_license_approved: { type: Boolean, default: null },
     trainer_license_rejection_reason: { type: String, default: null },
     trainer_license_reviewed_name: { type: String, default: null },
-    role_ids: [Number],
+    role_ids: { type: [Number], default: [] },
     media: mongoose.Schema.Types.Mixed,
     deletion_requested_at: { type: Date, default: null },
     deletion_scheduled_at: { type: Date, default: null },
@@ -142,9 +143,12 @@ export const WITHOUT_INTERNAL_FIELDS = {
   standing: 0,
 } as const;
 
-export const toUser = (stored: StoredUser): User =>
+const DEFAULTS = defaultsOf(schema);
+
+/** An account that is older than a field gets its default. */
+export const toUser = (stored: User): User =>
   Object.fromEntries(
-    Object.entries(stored).filter(([field]) => !(field in WITHOUT_INTERNAL_FIELDS)),
+    Object.entries({ ...DEFAULTS, ...stored }).filter(([field]) => !(field in WITHOUT_INTERNAL_FIELDS)),
   ) as unknown as User;
 
 const { erased_at: _erasedAt, ...withErasedAt } = WITHOUT_INTERNAL_FIELDS;
@@ -152,23 +156,14 @@ const { erased_at: _erasedAt, ...withErasedAt } = WITHOUT_INTERNAL_FIELDS;
 /** The same projection with `erased_at`, for {@link liveOrNull}. */
 export const WITH_ERASED_AT = withErasedAt;
 
-export const liveOrNull = (row: (User & { erased_at: Date | null }) | null): User | null => {
-  if (row === null || row.erased_at !== null) return null;
-  const { erased_at: _erased, ...user } = row;
-  return user;
-};
+export const liveOrNull = (row: (User & { erased_at: Date | null }) | null): User | null =>
+  row === null || row.erased_at !== null ? null : toUser(row);
 
 const erasedPaths = (privacyOf(schema) ?? []).flatMap(({ handling, paths }) =>
   handling === 'erase' ? paths : [],
 );
 
-/** Undefined when the field has no default. */
-const defaultOf = (path: string): unknown => {
-  const type = schema.path(path);
-  return type.instance === 'Array' ? [] : type.options.default;
-};
-
-const erasedFields = erasedPaths.map((path) => [path, defaultOf(path)] as const);
+const erasedFields = erasedPaths.map((path) => [path, DEFAULTS[path]] as const);
 
 /** The update by which an erasure sets fields that are declared `erase` to their default, or removes them. */
 export const ERASURE = {

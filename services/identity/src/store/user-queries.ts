@@ -69,6 +69,13 @@ export const createUserQueries = (connection: Connection) => {
     texts: [],
     hiddenFields: OLDER_TEXTS,
   });
+  const readWindow = async (
+    stages: PipelineStage[],
+    { skip, limit }: { skip: number; limit: number },
+  ): Promise<User[]> => {
+    const page = [{ $skip: skip }, { $limit: limit }, { $project: WITHOUT_INTERNAL_FIELDS }];
+    return (await users.aggregate<User>([...stages, ...page])).map(toUser);
+  };
   return {
     list: async (
       filter: UserFilter,
@@ -78,7 +85,7 @@ export const createUserQueries = (connection: Connection) => {
       const search = filter.search as RowSearch | undefined;
       const query = { ...size, keys: keysOf(filter), accept: acceptOf(filter), search };
       const listed = await lists.read(query, slice);
-      return { ...listed, rows: listed.rows.map((row) => toUser(row as unknown as StoredUser)) };
+      return { ...listed, rows: listed.rows.map((row) => toUser(row as unknown as User)) };
     },
 
     /** Counts the accounts of a list, ignoring the search. */
@@ -98,24 +105,17 @@ export const createUserQueries = (connection: Connection) => {
 
     /** Accounts with a trainer license that has not been reviewed, oldest document first. */
     licensesToReview: (window: { skip: number; limit: number; afterMediaId: number }): Promise<User[]> =>
-      users.aggregate<User>([
-        ...licensesToReview(window.afterMediaId),
-        { $sort: { trainer_license_media_id: 1 } },
-        { $skip: window.skip },
-        { $limit: window.limit },
-        { $project: WITHOUT_INTERNAL_FIELDS },
-      ]),
+      readWindow(
+        [...licensesToReview(window.afterMediaId), { $sort: { trainer_license_media_id: 1 } }],
+        window,
+      ),
 
     /** Accounts whose name has changed since their trainer license was reviewed, in the order of ids. */
     renamedSinceReview: (window: { skip: number; limit: number; afterId: number }): Promise<User[]> =>
-      users.aggregate<User>([
-        RENAMED_SINCE_REVIEW,
-        { $match: { _id: { $gt: window.afterId } } },
-        { $sort: { _id: 1 } },
-        { $skip: window.skip },
-        { $limit: window.limit },
-        { $project: WITHOUT_INTERNAL_FIELDS },
-      ]),
+      readWindow(
+        [RENAMED_SINCE_REVIEW, { $match: { _id: { $gt: window.afterId } } }, { $sort: { _id: 1 } }],
+        window,
+      ),
 
     countRenamedSinceReview: async (): Promise<number> => {
       const [counted] = await users.aggregate<{ total: number }>([RENAMED_SINCE_REVIEW, { $count: 'total' }]);

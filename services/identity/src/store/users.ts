@@ -180,12 +180,12 @@ const createReads = (connection: Connection, keys: LoginKeys) => {
 /** A conditional write to a live account that increments its version; null when the filter does not match. */
 const createUpdateOne =
   (connection: Connection) =>
-  (
+  async (
     session: ClientSession,
     filter: Record<string, unknown>,
     set: Record<string, unknown>,
-  ): Promise<User | null> =>
-    userModel(connection)
+  ): Promise<User | null> => {
+    const row = await userModel(connection)
       .findOneAndUpdate(
         { ...filter, erased_at: null },
         { $set: set, $inc: { version: 1 } },
@@ -193,6 +193,8 @@ const createUpdateOne =
       )
       .select(WITHOUT_INTERNAL_FIELDS)
       .lean<User>();
+    return row && toUser(row);
+  };
 
 const createWrites = (connection: Connection, keys: LoginKeys, texts: RowTexts, revocations: Revocations) => {
   const users = userModel(connection);
