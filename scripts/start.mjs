@@ -128,7 +128,7 @@ async function main() {
   await preparePorts(inspectors);
   mkdirSync(logDirectory, { recursive: true });
   removeLogsOfOthers(logDirectory, product.ports);
-  await ensurePackages(supervisor, { logFile: join(logDirectory, 'npm-ci.log'), log });
+  await ensurePackages({ logFile: join(logDirectory, 'npm-ci.log'), log });
   if (inspectors.size > 0) {
     for (const name of inspectors.keys()) rmSync(logFileOf(logDirectory, name), { force: true });
     await followLogs(logDirectory, [...inspectors.keys()], { write: log });
