@@ -182,7 +182,7 @@ export async function ensurePackages({ logFile, log, development = false, onCoun
     ? await install(onCount)
     : await withProgress((progress) => install(countIn(progress)), {
         write: log,
-        areAlike: false,
+        remainingMs: () => undefined,
       });
   await supervisor.stopAll();
   if (!ok) throw new Failure(`${command} failed; the end of its log:\n${lastLines(logFile, 15)}`);
