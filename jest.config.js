@@ -1,11 +1,11 @@
 import module from 'node:module';
 import { basename } from 'node:path';
-import { isProjectNode, runInProject } from './scripts/lib/project-node.mjs';
+import { isInProject, runInProject } from './scripts/lib/project-node.mjs';
 import { compileCache } from './scripts/lib/start-process.mjs';
 
 // Editors may start jest with any Node; npx starts it with the project's own, if the packages are installed.
 const isJest = basename(process.argv[1] ?? '').startsWith('jest');
-if (isJest && !isProjectNode()) await runInProject(['jest', ...process.argv.slice(2)]);
+if (isJest && !isInProject()) await runInProject(['jest', ...process.argv.slice(2)], { development: true });
 // Without the cache, loading a service takes a third of a second more CPU time.
 process.env.NODE_COMPILE_CACHE ??= compileCache();
 module.enableCompileCache(process.env.NODE_COMPILE_CACHE);

@@ -79,7 +79,11 @@ async function run(name, environment) {
 
 async function main() {
   const names = chosenBenchmarks();
-  await ensurePackages(supervisor, { logFile: join(logDirectory, 'npm-ci.log'), log });
+  await ensurePackages({
+    logFile: join(logDirectory, 'npm-ci.log'),
+    log,
+    development: true,
+  });
   await handOverToProjectNode();
   const withPeers = names.includes('requests.bench.ts');
   const needLoad = names.some((name) => makeLoad.includes(name));

@@ -7,7 +7,6 @@
  */
 import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { withProgress } from '../packages/shared/src/kernel/progress.mjs';
 import { sharedEnvironment } from './lib/environment.mjs';
 import { explain } from './lib/explain.mjs';
 import { Failure, messageOf, Stopped } from './lib/failure.mjs';
@@ -35,6 +34,7 @@ import { startServers } from './lib/servers/index.mjs';
 import { onEndSignal } from './lib/signals.mjs';
 import { standStillOnRequest, unfinishedRestore } from './lib/standstill.mjs';
 import { startProcess } from './lib/start-process.mjs';
+import { withStartProgress } from './lib/start-progress.mjs';
 import { createSupervisor, endLeftovers, runningSupervisor } from './lib/supervisor.mjs';
 import { stopwatch } from './lib/time.mjs';
 import { warmUp } from './lib/warm-up.mjs';
@@ -101,6 +101,13 @@ function chosenInspectors({ ports }) {
   return inspectorPorts(named.length > 0 ? named : [...ports.keys()]);
 }
 
+/** Shows the logs of the processes under development. @param {Map<string, number>} inspectors */
+async function showLogs(inspectors) {
+  if (inspectors.size === 0) return;
+  for (const name of inspectors.keys()) rmSync(logFileOf(logDirectory, name), { force: true });
+  await followLogs(logDirectory, [...inspectors.keys()], { write: log });
+}
+
 /** @param {Map<string, number>} inspectors */
 async function preparePorts(inspectors) {
   const running = runningSupervisor(recordFile);
@@ -128,33 +135,9 @@ async function main() {
   await preparePorts(inspectors);
   mkdirSync(logDirectory, { recursive: true });
   removeLogsOfOthers(logDirectory, product.ports);
-  await ensurePackages(supervisor, { logFile: join(logDirectory, 'npm-ci.log'), log });
-  if (inspectors.size > 0) {
-    for (const name of inspectors.keys()) rmSync(logFileOf(logDirectory, name), { force: true });
-    await followLogs(logDirectory, [...inspectors.keys()], { write: log });
-  }
-  const waitingFor = new Set([
-    ...SERVERS,
-    ...product.parts.map(({ name }) => name),
-    ...(replicas > 1 ? [BALANCER] : []),
-  ]);
-  await withProgress(
-    (progress) => {
-      const now = () => `ready, waiting for ${[...waitingFor].join(', ')}`;
-      progress.expect(waitingFor.size, now());
-      const onReady = (
-        /** @type {string} */ name,
-        /** @type {string} */ took,
-        /** @type {string} */ remark,
-      ) => {
-        waitingFor.delete(name);
-        progress.advance(now());
-        log(`${name.padEnd(15)} ${took.padStart(7)}  ${remark}`);
-      };
-      return startAll(product, inspectors, onReady);
-    },
-    { write: log, areAlike: false },
-  );
+  const names = [...SERVERS, ...product.parts.map(({ name }) => name), ...(replicas > 1 ? [BALANCER] : [])];
+  const progress = { recordFile: join(dataDirectory, 'last-start.json'), write: log };
+  await withStartProgress(names, progress, (display) => startAll(product, inspectors, display));
   isUp = true;
   log(
     greeting({
@@ -177,13 +160,14 @@ function operationsUrls({ ports }) {
 }
 
 /**
- * Starts the servers, then all processes.
+ * Installs the packages while the servers start, then starts all processes.
  * @param {Product} product
  * @param {Map<string, number>} inspectors
- * @param {(name: string, took: string, remark: string) => void} onReady
+ * @param {import('./lib/start-progress.mjs').Display} display
  */
-async function startAll(product, inspectors, onReady) {
+async function startAll(product, inspectors, { onCount, onInstalled, onReady }) {
   const { ports } = product;
+  const packages = ensurePackages({ logFile: join(logDirectory, 'npm-ci.log'), log, onCount });
   const context = {
     supervisor,
     directory: dataDirectory,
@@ -191,20 +175,29 @@ async function startAll(product, inspectors, onReady) {
     logDirectory,
     ports: serverPorts,
     log,
+    packages,
   };
-  const [servers] = await Promise.all([
-    startServers(context, ({ name, took, choice, reason }) => onReady(name, took, `${choice}: ${reason}`)),
-    warmUp(supervisor, logDirectory),
+  const [environment] = await Promise.all([
+    startServers(context, ({ name, took, choice, reason }) =>
+      onReady(name, took, `${choice}: ${reason}`),
+    ).then(async (servers) => {
+      removeServers = servers.remove;
+      writeEnvironment('servers', servers.environment);
+      await packages;
+      return sharedEnvironment({
+        directory: dataDirectory,
+        ports,
+        publicUrl,
+        sandbox: ports.has('sandbox'),
+        servers: servers.environment,
+      });
+    }),
+    packages.then(async () => {
+      onInstalled();
+      await warmUp(supervisor, logDirectory);
+    }),
   ]);
-  removeServers = servers.remove;
-  const environment = sharedEnvironment({
-    directory: dataDirectory,
-    ports,
-    publicUrl,
-    sandbox: ports.has('sandbox'),
-    servers: servers.environment,
-  });
-  writeEnvironment('servers', servers.environment);
+  await showLogs(inspectors);
   /** @type {Awaited<ReturnType<typeof startBalancer>> | undefined} */
   let balancer;
   const start = async (/** @type {import('./lib/process-definitions.mjs').Process} */ part) => {

@@ -232,7 +232,11 @@ async function runStage(name, work) {
 async function main() {
   const { selected, forJest, isNewest } = parse(process.argv.slice(2));
   if (isNewest) summary.rerunBy = `npm test -- ${newestServers}`;
-  await ensurePackages(supervisor, { logFile: join(logDirectory, 'npm-ci.log'), log });
+  await ensurePackages({
+    logFile: join(logDirectory, 'npm-ci.log'),
+    log,
+    development: true,
+  });
   await handOverToProjectNode();
   mkdirSync(logDirectory, { recursive: true });
   const directory = makeTemporaryDirectory();

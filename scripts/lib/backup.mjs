@@ -15,7 +15,7 @@ import { unfinishedRestore } from './standstill.mjs';
  * would be wrong. The journals must be newer than every backup, so they stay in place.
  */
 const leftOut =
-  /^(?:redis|journal|logs|environment|compile-cache|cache|processes\.json.*|standstill\..*|restore-unfinished|replaced-.*)$/;
+  /^(?:redis|journal|logs|environment|installation\.json.*|last-start\.json|compile-cache|cache|processes\.json.*|standstill\..*|restore-unfinished|replaced-.*)$/;
 
 const MANIFEST = 'backup.json';
 

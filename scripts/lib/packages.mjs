@@ -1,17 +1,18 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { withProgress } from '../../packages/shared/src/kernel/progress.mjs';
 import { Failure } from './failure.mjs';
 import { nodeBinary, root } from './paths.mjs';
-import { lastLines, runTool } from './supervisor.mjs';
+import { createSupervisor, endLeftovers, lastLines, runningSupervisor, runTool } from './supervisor.mjs';
+import { pause } from './time.mjs';
 
 /**
  * @typedef {object} LockedPackage
  * @property {string} [version]
  * @property {string} [integrity]
+ * @property {boolean} [dev] only development needs it
  * @property {boolean} [optional]
- * @property {boolean} [link]
  * @property {string[]} [os]
  * @property {string[]} [cpu]
  * @property {string[]} [libc]
@@ -19,30 +20,55 @@ import { lastLines, runTool } from './supervisor.mjs';
 
 /**
  * @param {string} file
- * @returns {Record<string, LockedPackage> | undefined}
+ * @returns {Record<string, LockedPackage>} the packages by path; none without a readable file
  */
 function readLock(file) {
   try {
-    return JSON.parse(readFileSync(file, 'utf8')).packages;
+    return JSON.parse(readFileSync(join(root, file), 'utf8')).packages;
   } catch {
-    return undefined;
+    return {};
   }
 }
 
+/** npm's own copy of the lock file, which it writes at the end of an installation. It omits packages of other platforms. */
+const installedFile = 'node_modules/.package-lock.json';
+
+/** The packages in the lock file by path, without the workspaces. */
+const readLocked = () =>
+  Object.entries(readLock('package-lock.json')).filter(([path]) => path.includes('node_modules/'));
+
+/** Names the command that is installing packages. It belongs to the clone, even if its data is elsewhere. */
+const recordFile = join(root, '.data', 'installation.json');
+
 /**
- * Compares the lock file with npm's copy of it from the last installation. That copy omits packages of other platforms,
- * so an optional package may be missing.
+ * @typedef {object} Installation
+ * @property {boolean} isAddition whether installed packages stay, because the product may be running on them
+ * @property {boolean} development whether it includes the packages for development
  */
-function installedMatchesLock() {
-  const locked = readLock(join(root, 'package-lock.json'));
-  const installed = readLock(join(root, 'node_modules', '.package-lock.json'));
-  if (!locked || !installed) return false;
-  return Object.entries(locked).every(([path, entry]) => {
-    if (path === '' || !path.includes('node_modules/')) return true;
-    const match = installed[path];
-    if (!match) return entry.optional === true;
-    return match.version === entry.version && match.integrity === entry.integrity;
+
+/**
+ * @param {boolean} development whether the packages for development are needed
+ * @returns {Installation | undefined} undefined if nothing is missing
+ */
+function missingInstallation(development) {
+  const installed = readLock(installedFile);
+  const locked = readLocked();
+  const outdated = locked.filter(([path, { version, integrity }]) => {
+    const existing = installed[path];
+    return existing?.version !== version || existing?.integrity !== integrity;
   });
+  const missing = outdated.filter(([path, { optional }]) => installed[path] || !optional);
+  const isRunnable = locked.length > 0 && missing.every(([, { dev }]) => dev) && nodeWorks();
+  if (isRunnable && (missing.length === 0 || !development)) return undefined;
+  if (!isRunnable) {
+    const hadDevelopment = Object.values(installed).some(({ dev }) => dev);
+    // npm ci removes all packages first. If it is interrupted, they must not look complete.
+    rmSync(join(root, installedFile), { force: true });
+    return { isAddition: false, development: development || hadDevelopment };
+  }
+  // npm would keep incomplete packages of an interrupted installation.
+  for (const [path] of outdated) rmSync(join(root, path), { recursive: true, force: true });
+  return { isAddition: true, development };
 }
 
 /** @param {readonly string[] | undefined} allowed @param {string} own */
@@ -55,28 +81,45 @@ const libcOf = () => {
   return report.header.glibcVersionRuntime === undefined ? 'musl' : 'glibc';
 };
 
+/** @typedef {(present: number, total: number) => void} OnCount */
+
 /**
- * Counts installed packages, because npm writes no progress to a file.
- * @param {import('../../packages/shared/src/kernel/progress.mjs').Progress} progress
+ * Counts the installed packages every second while npm runs, because npm writes no progress to a file.
+ * @template T
+ * @param {boolean} development
+ * @param {OnCount} onCount
+ * @param {() => Promise<T>} work
  */
-function countInstalled(progress) {
+async function whileCounting(development, onCount, work) {
   const libc = libcOf();
-  // Packages of other platforms are not counted, because npm skips them.
-  const paths = Object.entries(readLock(join(root, 'package-lock.json')) ?? {})
+  // npm skips packages of other platforms.
+  const files = readLocked()
     .filter(
-      ([path, entry]) =>
-        path !== '' &&
+      ([, entry]) =>
+        (development || !entry.dev) &&
         allows(entry.os, process.platform) &&
         allows(entry.cpu, process.arch) &&
         allows(entry.libc, libc),
     )
-    .map(([path]) => path);
-  progress.expect(paths.length, 'packages');
-  let counted = 0;
-  return () => {
-    const present = paths.filter((path) => existsSync(join(root, path, 'package.json'))).length;
-    progress.advance('packages', present - counted);
-    counted = present;
+    .map(([path]) => join(root, path, 'package.json'));
+  const count = () => onCount(files.filter((file) => existsSync(file)).length, files.length);
+  count();
+  const timer = setInterval(count, 1_000);
+  try {
+    return await work();
+  } finally {
+    clearInterval(timer);
+  }
+}
+
+/** @param {import('../../packages/shared/src/kernel/progress.mjs').Progress} progress @returns {OnCount} */
+function countIn(progress) {
+  let last = 0;
+  let expected = 0;
+  return (present, total) => {
+    progress.expect(total - expected);
+    progress.advance('packages', present - last);
+    [last, expected] = [present, total];
   };
 }
 
@@ -93,40 +136,59 @@ function environmentOutsideProject() {
 }
 
 /**
- * Installs the packages in the lock file unless exactly those are already installed.
- * @param {import('./supervisor.mjs').Supervisor} supervisor
- * @param {{ logFile: string, log: (line: string) => void }} options
+ * Waits for another command that installs packages, and ends npm if its command was killed.
+ * @param {(line: string) => void} log
  */
-export async function ensurePackages(supervisor, { logFile, log }) {
-  if (installedMatchesLock() && nodeWorks()) return;
-  log('packages: installing with npm ci (the first time this takes a minute or two)');
-  const npm = (/** @type {string[]} */ command) =>
+async function untilAlone(log) {
+  if (runningSupervisor(recordFile)) log('packages: waiting for another command, which is installing them');
+  while (runningSupervisor(recordFile)) await pause(250);
+  await endLeftovers(recordFile);
+}
+
+/**
+ * Installs the packages in the lock file that the product needs to run, and on request those for development. Development packages
+ * that are already installed stay. When this process exits, the installation ends.
+ * @param {object} options
+ * @param {string} options.logFile
+ * @param {(line: string) => void} options.log
+ * @param {boolean} [options.development]
+ * @param {OnCount} [options.onCount] called at once and every second if packages are installed. Without it, the count is logged.
+ */
+export async function ensurePackages({ logFile, log, development = false, onCount }) {
+  await untilAlone(log);
+  const installation = missingInstallation(development);
+  if (!installation) return;
+  const supervisor = createSupervisor({ recordFile });
+  process.once('exit', () => supervisor.killAll());
+  const selection = installation.development ? '--include=dev' : '--omit=dev';
+  const npm = (/** @type {string[]} */ ...command) =>
     runTool(supervisor, {
       name: 'npm',
       command: 'npm',
-      args: [...command, '--include=dev', '--ignore-scripts=false', '--no-audit', '--no-fund'],
+      args: [...command, selection, '--ignore-scripts=false', '--no-audit', '--no-fund'],
       cwd: root,
       env: environmentOutsideProject(),
       logFile,
       append: true,
     });
+  const add = () => npm('install', '--no-save');
   // If a registry has packages for one platform only, npm ci rejects a lock file that names others.
-  const ok = await withProgress(
-    async (progress) => {
-      const count = countInstalled(progress);
-      const timer = setInterval(count, 1_000);
-      try {
-        return (await npm(['ci'])) || (await npm(['install', '--no-save']));
-      } finally {
-        clearInterval(timer);
-      }
-    },
-    { write: log, areAlike: false },
-  );
-  if (!ok) throw new Failure(`npm ci failed; the end of its log:\n${lastLines(logFile, 15)}`);
+  const replace = async () => (await npm('ci')) || (await add());
+  const command = installation.isAddition ? 'npm install' : 'npm ci';
+  log(`packages: installing with ${command} ${selection} (the first time this takes a minute or two)`);
+  const install = (/** @type {OnCount} */ show) =>
+    whileCounting(installation.development, show, installation.isAddition ? add : replace);
+  const ok = onCount
+    ? await install(onCount)
+    : await withProgress((progress) => install(countIn(progress)), {
+        write: log,
+        remainingMs: () => undefined,
+      });
+  await supervisor.stopAll();
+  if (!ok) throw new Failure(`${command} failed; the end of its log:\n${lastLines(logFile, 15)}`);
   if (!nodeWorks()) {
     throw new Failure(
-      `npm ci did not install the project's own Node (${nodeBinary}): is this platform supported by npm's "node" package?`,
+      `${command} did not install the project's own Node (${nodeBinary}): is this platform supported by npm's "node" package?`,
     );
   }
 }

@@ -3,17 +3,18 @@ import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import { constants } from 'node:os';
 import { join } from 'node:path';
 import { explain } from './explain.mjs';
-import { Stopped } from './failure.mjs';
 import { ensurePackages } from './packages.mjs';
 import { dataDirectory, nodeBinary, root } from './paths.mjs';
 import { onEndSignal } from './signals.mjs';
-import { createSupervisor } from './supervisor.mjs';
 
 /** @param {string} version */
 const majorOf = (version) => Number(version.split('.')[0]);
 
-/** Whether the project's own Node runs this process. */
-export const isProjectNode = () => existsSync(nodeBinary) && realpathSync(nodeBinary) === process.execPath;
+/** Whether the project's own Node runs this process, and a program of its packages: npx may have fetched another one. */
+export const isInProject = () =>
+  existsSync(nodeBinary) &&
+  realpathSync(nodeBinary) === process.execPath &&
+  process.argv[1]?.startsWith(join(root, 'node_modules'));
 
 /** @type {import('node:child_process').ChildProcess | undefined} */
 let successor;
@@ -53,19 +54,18 @@ export async function handOverToProjectNode() {
  * Installs the packages if necessary, then continues in a child process with the project's own Node. Messages go to stderr,
  * because stdout belongs to the command. Without arguments it only installs.
  * @param {string[]} args arguments for Node; instead of a script, the name of an installed package's program
+ * @param {{ development: boolean }} packages whether the packages for development are needed
  * @returns {Promise<never>}
  */
-export async function runInProject(args) {
-  const supervisor = createSupervisor();
+export async function runInProject(args, { development }) {
   onEndSignal(() => {
-    if (!isHandedOver()) void supervisor.stopAll().then(() => process.exit(130));
+    if (!isHandedOver()) process.exit(130);
   });
-  process.once('exit', () => supervisor.killAll());
   const logFile = join(dataDirectory, 'logs', 'npm-ci.log');
   try {
-    await ensurePackages(supervisor, { logFile, log: (line) => console.error(line) });
+    await ensurePackages({ logFile, log: (line) => console.error(line), development });
   } catch (error) {
-    if (!(error instanceof Stopped)) console.error(explain('npm ci', error));
+    console.error(explain('npm ci', error));
     process.exit(1);
   }
   return args.length === 0 ? process.exit(0) : continueInProjectNode(args.map(pathOfProgram));

@@ -18,6 +18,6 @@ export async function warmUp(supervisor, logDirectory) {
     cwd: root,
     env: { ...process.env, NODE_COMPILE_CACHE: compileCache() },
     logFile: join(logDirectory, 'warm-up.log'),
-    timeoutMs: 20_000,
+    timeoutMs: 60_000,
   });
 }

@@ -5,6 +5,7 @@ import {
   appendFileSync,
   chmodSync,
   cpSync,
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readFileSync,
@@ -14,9 +15,11 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { explain, fullDisk } from '../../scripts/lib/explain.mjs';
 import { nodeBinary } from '../../scripts/lib/paths.mjs';
+import { startTimeOf } from '../../scripts/lib/supervisor.mjs';
 import { read, root } from './support.ts';
 
 let directory = '';
@@ -79,6 +82,110 @@ describe('a clone without packages', () => {
     expect(script.stderr).toContain('installing with npm ci');
     const program = run(process.execPath, ['scripts/run.mjs', 'biome', '--version'], clone);
     expect([program.status, program.stdout]).toEqual([0, expect.stringContaining('Version')]);
+  });
+
+  describe('what npm installs', () => {
+    type Packages = Record<string, { version?: string; dev?: boolean; optional?: boolean }>;
+    const all: Packages = JSON.parse(read('package-lock.json')).packages;
+    const production = Object.fromEntries(Object.entries(all).filter(([, { dev }]) => dev !== true));
+    /** The arguments that npm gets in a clone with these packages, and what remains of an incomplete one. */
+    const installIn = (installed: Packages | undefined, ...options: string[]) => {
+      const clone = cloneWith('echo "$*" >npm.txt');
+      for (const name of ['node/bin', 'fastify', 'jest'])
+        mkdirSync(join(clone.cwd, 'node_modules', name), { recursive: true });
+      symlinkSync(nodeBinary, join(clone.cwd, 'node_modules/node/bin/node'));
+      if (installed !== undefined)
+        writeFileSync(
+          join(clone.cwd, 'node_modules/.package-lock.json'),
+          JSON.stringify({ packages: installed }),
+        );
+      writeFileSync(join(clone.cwd, 'script.mjs'), '');
+      expect(run(process.execPath, ['scripts/run.mjs', ...options, 'script.mjs'], clone)).toMatchObject({
+        status: 0,
+      });
+      const npm = join(clone.cwd, 'npm.txt');
+      return {
+        npm: existsSync(npm)
+          ? /^(?:ci|install --no-save) --\w+=dev/.exec(readFileSync(npm, 'utf8'))?.[0]
+          : '',
+        remains: ['fastify', 'jest'].filter((name) => existsSync(join(clone.cwd, 'node_modules', name))),
+      };
+    };
+
+    test.each([
+      ['the packages for production', 'ci --omit=dev', undefined, []],
+      ['all packages for a command that needs them', 'ci --include=dev', undefined, ['--include=dev']],
+      ['nothing if those for production are installed', '', production, []],
+      ['nothing if all are installed', '', all, ['--include=dev']],
+      ['all where all were installed before', 'ci --include=dev', { ...all, 'node_modules/zod': {} }, []],
+    ])('npm installs %s', (_what, expected, installed, options) => {
+      expect(installIn(installed, ...options).npm).toBe(expected);
+    });
+
+    test('the packages for development are added to the others, which stay in place, and incomplete ones are replaced', () => {
+      expect(installIn(production, '--include=dev')).toEqual({
+        npm: 'install --no-save --include=dev',
+        remains: ['fastify'],
+      });
+    });
+  });
+
+  describe('several commands that install', () => {
+    /** Starts a command. npm waits for the file `go`; the file `npm.txt` has its process ids. */
+    const begin = (clone: { env: object; cwd: string }) => {
+      const child = spawn(process.execPath, ['scripts/run.mjs', 'script.mjs'], {
+        cwd: clone.cwd,
+        env: { ...environment, ...clone.env, DATA_DIRECTORY: join(directory, 'data') },
+      });
+      let shown = '';
+      child.stderr.on('data', (chunk: Buffer) => {
+        shown += chunk.toString('utf8');
+      });
+      const untilShown = async (text: string) => {
+        while (!shown.includes(text)) await once(child.stderr, 'data');
+      };
+      return { child, untilShown, ended: once(child, 'close') };
+    };
+    const slowClone = () => {
+      const modules = join(root, 'node_modules');
+      const clone = cloneWith(
+        `echo $$ >>npm.txt; until [ -e go ]; do sleep 0.05; done; ln -sfn '${modules}' node_modules`,
+      );
+      writeFileSync(join(clone.cwd, 'script.mjs'), '');
+      const npms = () => {
+        const file = join(clone.cwd, 'npm.txt');
+        return existsSync(file) ? (readFileSync(file, 'utf8').match(/^\d+$/gm) ?? []) : [];
+      };
+      return { clone, npms, go: () => writeFileSync(join(clone.cwd, 'go'), '') };
+    };
+
+    test('a command waits until another one has installed the packages', async () => {
+      const { clone, npms, go } = slowClone();
+      const first = begin(clone);
+      await first.untilShown('installing with npm ci');
+      const second = begin(clone);
+      await second.untilShown('waiting for another command');
+      go();
+      expect([await first.ended, await second.ended]).toEqual([
+        [0, null],
+        [0, null],
+      ]);
+      expect(npms()).toHaveLength(1);
+    });
+
+    test('a command ends the npm of a killed one, and installs the packages itself', async () => {
+      const { clone, npms, go } = slowClone();
+      const killed = begin(clone);
+      const record = join(clone.cwd, '.data/installation.json');
+      while (!existsSync(record) || npms().length < 1) await setImmediate();
+      killed.child.kill('SIGKILL');
+      await killed.ended;
+      const next = begin(clone);
+      while (npms().length < 2) await setImmediate();
+      const isLeft = startTimeOf(Number(npms()[0])) !== undefined;
+      go();
+      expect([await next.ended, isLeft]).toEqual([[0, null], false]);
+    });
   });
 
   test('a failed installation is explained without a stack', () => {

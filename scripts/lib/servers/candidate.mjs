@@ -21,6 +21,7 @@ import {
  * @property {(line: string) => void} log
  * @property {string} [credentials] a directory written by credentials-cli.ts: only its users may connect
  * @property {boolean} [withoutContainers]
+ * @property {Promise<unknown>} [packages] resolves when the packages are installed, if servers may start before
  *
  * @typedef {object} ServerPorts
  * @property {number} mongodb
@@ -43,7 +44,7 @@ import {
  * @typedef {object} ServerDefinition
  * @property {string} name
  * @property {string} uriVariable the environment variable with the address of a running server
- * @property {(uri: string) => Promise<string | undefined>} check the problem with the given server, if any
+ * @property {(uri: string, context: Context) => Promise<string | undefined>} check the problem with the given server, if any
  * @property {(uri: string) => Promise<string | undefined>} [version] of the running server
  * @property {Candidate[]} candidates in the order of preference
  * @property {string} advice how to get the server if no candidate works
@@ -73,7 +74,7 @@ export async function pick(definition, context) {
   const elapsed = stopwatch();
   const uri = process.env[definition.uriVariable];
   if (uri) {
-    const wrong = await definition.check(uri);
+    const wrong = await definition.check(uri, context);
     if (wrong) throw new Failure(`${definition.uriVariable} is set, but ${wrong}.`);
     remember(context, definition.name);
     const choice = 'the given server';
@@ -214,12 +215,15 @@ export function processServer(context, uri, launch, answers, prepare = nothing) 
 
 /** @param {import('../supervisor.mjs').Child} child @param {() => Promise<boolean>} answers */
 async function untilAnswers(child, answers) {
-  const standsStill = watchProgress(child, { stillMs: 60_000, atMostMs: 10 * 60_000 });
+  /** @type {ReturnType<typeof watchProgress> | undefined} */
+  let standsStill;
   for (;;) {
     if (child.ended !== undefined) {
       throw new PartEnded(`${child.name} ended with ${child.ended}: ${lastLines(child.logFile, 5)}`);
     }
     if (await answers()) return;
+    // The first answer may have waited for the packages.
+    standsStill ??= watchProgress(child, { stillMs: 60_000, atMostMs: 10 * 60_000 });
     if (standsStill()) {
       await child.stop(2_000);
       throw new Error(`${child.name} does not answer and makes no progress: ${lastLines(child.logFile, 5)}`);

@@ -1,6 +1,6 @@
 import { cpSync, mkdirSync, readdirSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { Failure, messageOf } from '../failure.mjs';
+import { Failure, messageOf, Stopped } from '../failure.mjs';
 import { cacheDirectory, findExecutable } from '../paths.mjs';
 import { dockerCandidate, processServer } from './candidate.mjs';
 import { images } from './images.mjs';
@@ -27,9 +27,14 @@ export async function withAdmin(uri, timeoutMs, work) {
   }
 }
 
-/** @param {string} uri @param {string} member the server's own address in the replica set */
-function replicaSetAnswers(uri, member) {
-  return () =>
+/**
+ * The driver is a package, so the first answer waits until it is installed.
+ * @param {Context} context
+ * @param {string} uri
+ * @param {string} member the server's own address in the replica set
+ */
+function replicaSetAnswers({ packages }, uri, member) {
+  const askServer = () =>
     withAdmin(uri, 500, async (admin) => {
       const hello = await admin.command({ hello: 1 });
       if (hello.isWritablePrimary && hello.setName) return true;
@@ -38,7 +43,11 @@ function replicaSetAnswers(uri, member) {
         await admin.command({ replSetInitiate: { _id: 'rs0', members: [{ _id: 0, host: member }] } });
       }
       return false;
-    }).catch(() => false);
+    });
+  return () =>
+    Promise.resolve(packages)
+      .then(askServer)
+      .catch(() => false);
 }
 
 /** @param {Context} context @param {string} engine */
@@ -60,7 +69,7 @@ function mongodServer(context, command, engine) {
     ...transactionLifetime,
     ...(context.credentials ? ['--keyFile', join(context.credentials, 'mongodb/keyfile')] : []),
   ];
-  const answers = replicaSetAnswers(uriIn(context), `127.0.0.1:${port}`);
+  const answers = replicaSetAnswers(context, uriIn(context), `127.0.0.1:${port}`);
   return processServer(context, uriIn(context), { name: 'mongodb', command, args, cwd: directory }, answers);
 }
 
@@ -81,7 +90,7 @@ function secantusServer(context, engine, command, args, uri = uriIn(context)) {
     ...(context.credentials ? ['--auth'] : []),
   ];
   const launch = { name: 'mongodb', command, args: [...args, ...options], cwd: directory };
-  return processServer(context, uri, launch, replicaSetAnswers(uri, ''));
+  return processServer(context, uri, launch, replicaSetAnswers(context, uri, ''));
 }
 
 /** The server preallocates its write-ahead log: 2 GiB by default, in memory during tests. */
@@ -150,11 +159,12 @@ async function downloadSiteAnswers() {
   }
 }
 
-/** @returns {Promise<string | undefined>} the path of a mongod downloaded by mongodb-memory-server */
-async function downloadMongod() {
+/** @param {Context} context @returns {Promise<string | undefined>} the path of a mongod downloaded by mongodb-memory-server */
+async function downloadMongod({ packages }) {
   const downloadDir = cacheDirectory('mongodb-binaries');
   const downloadedBefore = readdirSync(downloadDir).length > 0;
   if (!downloadedBefore && !(await downloadSiteAnswers())) return undefined;
+  await packages?.catch(() => Promise.reject(new Stopped()));
   const { MongoBinary } = await import('mongodb-memory-server-core');
   return MongoBinary.getPath({ downloadDir });
 }
@@ -163,7 +173,8 @@ async function downloadMongod() {
 export const mongodb = {
   name: 'MongoDB',
   uriVariable: 'MONGODB_URI',
-  async check(uri) {
+  async check(uri, { packages }) {
+    await packages;
     try {
       const hello = await withAdmin(uri, 5_000, (admin) => admin.command({ hello: 1 }));
       const transactions = Boolean(hello.setName) || hello.msg === 'isdbgrid';
@@ -181,7 +192,7 @@ export const mongodb = {
       volume: '/data/db',
       args: ['mongod', '--replSet', 'rs0', '--bind_ip_all', ...transactionLifetime],
       uri: uriIn(context),
-      answers: replicaSetAnswers(uriIn(context), 'localhost:27017'),
+      answers: replicaSetAnswers(context, uriIn(context), 'localhost:27017'),
     })),
     {
       engine: 'mongod',
@@ -205,7 +216,7 @@ export const mongodb = {
       engine: 'mongod-download',
       title: 'mongod, downloaded by mongodb-memory-server',
       async find(context) {
-        const command = await downloadMongod();
+        const command = await downloadMongod(context);
         return command
           ? mongodServer(context, command, 'mongod-download')
           : `${downloadSite} cannot be reached`;

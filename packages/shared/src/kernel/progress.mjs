@@ -6,19 +6,21 @@ export function clockOf(milliseconds) {
   return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`;
 }
 
+/** @typedef {{ done: number, total: number, elapsedMs: number }} State */
+
 /**
  * How long the rest takes at the current pace. There is no estimate before a twentieth is done.
- * @param {{ done: number, total: number, elapsedMs: number }} progress
+ * @param {State} state
  * @returns {number | undefined} undefined before the first twentieth and after the last part
  */
-const remainingMs = ({ done, total, elapsedMs }) =>
+const atPace = ({ done, total, elapsedMs }) =>
   done === 0 || done * 20 < total || done >= total ? undefined : (elapsedMs / done) * (total - done);
 
 /** @param {number | undefined} ms */
 const leftOf = (ms) => (ms === undefined ? '' : `about ${clockOf(ms)} left`);
 
-/** `about 1:05 left`, or empty @param {{ done: number, total: number, elapsedMs: number }} progress */
-export const remaining = (progress) => leftOf(remainingMs(progress));
+/** `about 1:05 left`, or empty @param {State} state */
+export const remaining = (state) => leftOf(atPace(state));
 
 /**
  * @typedef {object} Progress
@@ -37,24 +39,24 @@ const INTERVAL_MS = 3_000;
  * that the output is the result alone.
  * @template T
  * @param {(progress: Progress) => Promise<T>} work
- * @param {{ write?: (line: string) => void, intervalMs?: number, areAlike?: boolean }} [options]
- *   areAlike: the parts take about the same time. Otherwise an estimate is shown only if it is no longer than any before: it
- *   would grow while one part takes long.
+ * @param {{ write?: (line: string) => void, intervalMs?: number, remainingMs?: (state: State) => number | undefined }} [options]
+ *   remainingMs: how long the rest takes, if that is known. The default suits parts that take about the same time.
  * @returns {Promise<T>}
  */
 export async function withProgress(
   work,
-  { write = (line) => process.stderr.write(`${line}\n`), intervalMs = INTERVAL_MS, areAlike = true } = {},
+  {
+    write = (line) => process.stderr.write(`${line}\n`),
+    intervalMs = INTERVAL_MS,
+    remainingMs = atPace,
+  } = {},
 ) {
   const startedAt = performance.now();
   let [done, total, now] = [0, 0, ''];
-  let least = Number.POSITIVE_INFINITY;
   const show = () => {
     const elapsedMs = performance.now() - startedAt;
     const count = total === 0 ? 'starting' : `${done}/${Math.max(done, total)} ${now}`.trimEnd();
-    const ms = remainingMs({ done, total, elapsedMs });
-    const left = areAlike || (ms !== undefined && ms <= least) ? leftOf(ms) : '';
-    least = Math.min(least, ms ?? least);
+    const left = leftOf(remainingMs({ done, total, elapsedMs }));
     write(`${clockOf(elapsedMs)}  ${count}${left && `, ${left}`}`);
   };
   const timer = setInterval(show, intervalMs);

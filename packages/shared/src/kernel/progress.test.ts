@@ -9,7 +9,7 @@ const write = (line: string): void => void lines.push(line);
 beforeEach(() => void lines.splice(0));
 
 /** Shows the progress of work that ends with `end`. */
-const begin = (options: { areAlike?: boolean } = {}) => {
+const begin = (options: { remainingMs?: () => number | undefined } = {}) => {
   let end = (_result: string): void => undefined;
   let progress: Progress | undefined;
   const result = withProgress(
@@ -70,25 +70,15 @@ test('the remaining time is not shown before a twentieth is done', async () => {
   end('done');
 });
 
-test('an estimate for parts of different length never grows', async () => {
-  const { progress, end } = begin({ areAlike: false });
-  progress.expect(8, 'ready');
-  await jest.advanceTimersByTimeAsync(1_500);
-  progress.advance('ready', 2);
-  // Nothing more is ready for a while, and then all but one.
-  await jest.advanceTimersByTimeAsync(7_500);
-  progress.advance('ready');
+test('the caller may know how long the rest takes', async () => {
+  let leftMs: number | undefined = 65_000;
+  const { progress, end } = begin({ remainingMs: () => leftMs });
   await jest.advanceTimersByTimeAsync(3_000);
-  progress.advance('ready', 4);
-  await jest.advanceTimersByTimeAsync(6_000);
-  expect(lines).toEqual([
-    '0:03  2/8 ready, about 0:09 left',
-    '0:06  2/8 ready',
-    '0:09  2/8 ready',
-    '0:12  3/8 ready',
-    '0:15  7/8 ready, about 0:02 left',
-    '0:18  7/8 ready',
-  ]);
+  progress.expect(8, 'ready');
+  progress.advance('ready', 2);
+  leftMs = undefined;
+  await jest.advanceTimersByTimeAsync(3_000);
+  expect(lines).toEqual(['0:03  starting, about 1:05 left', '0:06  2/8 ready']);
   end('done');
 });
 
