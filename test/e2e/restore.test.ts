@@ -96,8 +96,8 @@ const answers = (url: string): Promise<boolean> =>
 beforeAll(async () => {
   directory = mkdtempSync(join(tmpdir(), 'restore-'));
   const [sandbox = 0, smtp = 0, gateway = 0, operations = 0, mongodb = 0, redis = 0, rabbitmq = 0, ...ports] =
-    await freePorts(9 + SERVICES.length * 2);
-  const [distribution = 0, epmd = 0, ...ofServices] = ports;
+    await freePorts(10 + SERVICES.length * 2);
+  const [distribution = 0, epmd = 0, gatewayGrpc = 0, ...ofServices] = ports;
   sandboxOrigin = `http://127.0.0.1:${sandbox}`;
   origin = `http://127.0.0.1:${gateway}`;
   const { PATH, HOME, NODE_COMPILE_CACHE } = process.env;
@@ -117,6 +117,7 @@ beforeAll(async () => {
     // If identity starts too early, members who have cancelled since the backup are erased immediately.
     PURGE_INTERVAL_MS: '1000',
     GATEWAY_HTTP_PORT: String(gateway),
+    GATEWAY_GRPC_PORT: String(gatewayGrpc),
     GATEWAY_OPERATIONS_PORT: String(operations),
     MONGODB_PORT: String(mongodb),
     REDIS_PORT: String(redis),
