@@ -186,15 +186,6 @@ describe('GET /gyms/{id}', () => {
     expect(body.gym.majors).toEqual([{ id: 1, title: 'بدن‌سازی' }]);
   });
 
-  test('a document from before a field was declared is shown with the field cleared', async () => {
-    const id = await harness.createGym(member(27), { description: 'D', show_crowd: true });
-    await harness.connection
-      .collection<{ _id: number }>('gyms')
-      .updateOne({ _id: id }, { $unset: { description: '', showCrowd: '', majorIds: '' } });
-    const { body } = await harness.send('GET', `/gyms/${id}`);
-    expect(body.gym).toMatchObject({ description: null, show_crowd: false, majors: [] });
-  });
-
   test('a gym embeds its boost and its media', async () => {
     const id = await harness.createGym(member(25));
     const boost = {
