@@ -18,7 +18,6 @@ export interface Harness {
 }
 
 export interface Provider {
-  title: string;
   /** Path of its routes in the sandbox. */
   prefix: string;
   /** Hosts of the original, which its clients send as `Host`. */

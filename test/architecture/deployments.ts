@@ -17,6 +17,10 @@ export const isSecret = (name: string): boolean =>
 /** The token for a telemetry collector. All processes share it, and it gives no access to the product. */
 export const OF_ALL = 'OTEL_EXPORTER_OTLP_HEADERS';
 
+/** Whether one process has the secret. A phone number is not a credential; the administrator is identified by it. */
+export const isCredential = (name: string): boolean =>
+  isSecret(name) && !name.endsWith('PHONE') && name !== OF_ALL;
+
 /** Server addresses, each of which contains the process's password. */
 const OF_SERVERS = ['MONGODB_URI', 'REDIS_URL', 'AMQP_URL'];
 
@@ -193,9 +197,12 @@ export const secretExample = (owner: string): string =>
 /** The variables in the base's ConfigMap: the shared one (`all`) or one process's. Defaults are commented out. */
 export const settingsFile = (name: string): string => `deploy/kubernetes/base/settings/${name}.env`;
 
+export const overlayFile = (overlay: string, name: string): string =>
+  `deploy/kubernetes/overlays/${overlay}/settings/${name}.env`;
+
 /** The variables that an overlay adds to a ConfigMap. */
 const overlaySettings = (overlay: string, name: string): Record<string, string> => {
-  const file = `deploy/kubernetes/overlays/${overlay}/settings/${name}.env`;
+  const file = overlayFile(overlay, name);
   return exists(file) ? parseEnvFile(file) : {};
 };
 

@@ -181,7 +181,6 @@ async function mount(app: FastifyInstance, harness: Harness): Promise<void> {
 }
 
 export const kavenegar: Provider = {
-  title: 'Kavenegar',
   prefix: '/kavenegar',
   originalHosts: ['api.kavenegar.com'],
   environment: (base) => ({
