@@ -157,7 +157,6 @@ describe('docker-compose.yml', () => {
     Object.keys(services[owner.split('/').at(-1) ?? '']?.environment ?? {}).map(valueName);
   const required = {
     PUBLIC_BASE_URL: 'https://api.example',
-    KAVENEGAR_API_KEY: 'q',
     ZIBAL_MERCHANT: 'q',
     APP_NAME: 'q',
     APP_DEVELOPER: 'q',

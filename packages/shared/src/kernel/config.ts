@@ -143,6 +143,8 @@ export const smtpUrl = z
   .register(providerUrls);
 export const percent = z.coerce.number().min(0).max(100);
 export const seconds = z.coerce.number().int().positive();
+/** A deadline of a call. */
+export const milliseconds = z.coerce.number().int().min(50).max(60_000);
 /** The default of `LIST_CACHE_MIB`. */
 export const LIST_CACHE_MIB = 64;
 /** Memory for cached lists in MiB; 0 turns the cache off. */
