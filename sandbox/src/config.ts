@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { PROVIDERS, SMTP_PORT } from './providers/index.ts';
+import { PROVIDER_PORT, PROVIDERS, SMTP_PORT } from './providers/index.ts';
 
 /** The process must not start with this configuration; the message is one line for the operator. */
 export class ConfigError extends Error {
@@ -31,7 +31,7 @@ const schema = z.object({
   HTTP_PORT: z.string().default('8090').pipe(portUpTo(65_535)),
   PROVIDER_PORT: z
     .string()
-    .default('8091')
+    .default(String(PROVIDER_PORT))
     .pipe(portUpTo(65_536 - PROVIDERS.length)),
   SMTP_PORT: z.string().default(String(SMTP_PORT)).pipe(portUpTo(65_535)),
   SANDBOX_HOSTS: z

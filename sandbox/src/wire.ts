@@ -2,7 +2,7 @@
 import type { Clock } from '@fitness/shared/kernel/clock.ts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { SandboxClock } from './clock.ts';
-import type { Purchase, SandboxState } from './state.ts';
+import { foldDigits, type Purchase, type SandboxState } from './state.ts';
 
 export interface Harness {
   state: SandboxState;
@@ -18,7 +18,6 @@ export interface Harness {
 }
 
 export interface Provider {
-  title: string;
   /** Path of its routes in the sandbox. */
   prefix: string;
   /** Hosts of the original, which its clients send as `Host`. */
@@ -60,6 +59,34 @@ export async function waitSlowly(
   if (!request.raw.socket.destroyed && harness.state.generation === generation) return true;
   dropConnection(request, reply);
   return false;
+}
+
+/** True if the mode of these numbers ended the exchange: refused by `refuse`, dropped, or the client disconnected. */
+export async function endedBySmsMode(
+  harness: Harness,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  receptors: readonly string[],
+  refuse: () => FastifyReply,
+): Promise<boolean> {
+  const mode = receptors.map((each) => harness.state.smsModeFor(each)).find((each) => each !== 'ok') ?? 'ok';
+  switch (mode) {
+    case 'ok':
+      return false;
+    case 'refuse':
+      await refuse();
+      return true;
+    case 'unreachable':
+      dropConnection(request, reply);
+      return true;
+    case 'slow':
+      return !(await waitSlowly(harness, request, reply));
+  }
+}
+
+/** The first run of four to eight digits in a message is treated as its code. */
+export function codeIn(message: string): string | null {
+  return /(?<!\d)\d{4,8}(?!\d)/.exec(foldDigits(message))?.[0] ?? null;
 }
 
 /**

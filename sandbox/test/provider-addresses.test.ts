@@ -1,8 +1,10 @@
 /** Separate addresses of the providers, for clients whose host is configurable and whose paths are fixed. */
+import { readFileSync } from 'node:fs';
 import http from 'node:http';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { KavenegarApi } from 'kavenegar';
+import { PROVIDER_PORT, PROVIDERS } from '../src/providers/index.ts';
 import { form, startTestSandbox, type TestSandbox } from './harness.ts';
 
 let sandbox: TestSandbox;
@@ -27,10 +29,20 @@ test('all providers have different addresses', () => {
   );
 });
 
-test('npm start names their ports in the same order', async () => {
+test('npm start names each provider that has an address, in the same order', async () => {
   const script = new URL('../../scripts/lib/process-definitions.mjs', import.meta.url).href;
   const { emulatedProviders } = (await import(script)) as { emulatedProviders: string[] };
   expect(emulatedProviders).toEqual(sandbox.addresses.map(({ title }) => title));
+});
+
+test('the README lists the path, the address and the original of each provider', () => {
+  const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8');
+  const rows = readme.match(/^\|.*\|$/gm) ?? [];
+  const missing = PROVIDERS.flatMap(({ title, prefix, originalHosts }, index) => [
+    [title, `http://127.0.0.1:8090${prefix}`],
+    [title, `http://127.0.0.1:${PROVIDER_PORT + index}\``, ...originalHosts],
+  ]).filter((parts) => !rows.some((row) => parts.every((part) => row.includes(part))));
+  expect(missing).toEqual([]);
 });
 
 describe('the paths of an address', () => {

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from './paths.mjs';
 
@@ -14,8 +15,10 @@ import { root } from './paths.mjs';
  * @property {string} readyPath
  */
 
-/** Emulated providers in the order of their ports (sandbox/src/providers/index.ts). */
-export const emulatedProviders = ['Kavenegar', 'Zibal', 'Cafe Bazaar', 'Myket', 'Google Play', 'FCM'];
+/** Titles of the emulated providers in the order of their ports. This Node may not run TypeScript, and packages may be missing. */
+export const emulatedProviders = [
+  ...readFileSync(join(root, 'sandbox/src/providers/index.ts'), 'utf8').matchAll(/\{ title: '([^']+)'/g),
+].map(([, title]) => title);
 
 export const services = ['identity', 'wallet', 'gyms', 'content', 'media', 'store-billing'];
 

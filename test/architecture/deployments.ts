@@ -1,4 +1,5 @@
 /** What docker-compose.yml and deploy/kubernetes give to the processes. */
+import { isSecretName } from '@fitness/shared/kernel/known-values.ts';
 import { parseAllDocuments, parse as parseYaml } from 'yaml';
 import { exists, files, read } from './support.ts';
 
@@ -8,14 +9,17 @@ export const EXAMPLE = '.env.example';
 
 export const nameOf = (owner: string): string => owner.split('/').at(-1) ?? '';
 
-/** Whether a variable is secret. Limits such as `SMS_SIGNED_IN_PER_PHONE`, directories and files are not. */
+/** Whether deployments keep a variable secret. Addresses may contain a password, and the phone is personal. */
 export const isSecret = (name: string): boolean =>
-  /SECRET|PASSWORD|_KEY|TOKEN$|MERCHANT|PHONE$|MONGODB_URI$|^SMTP_URL$|(?:^|_)AMQP_URL$|(?:^|_)REDIS_URL$|_HEADERS$/.test(
-    name,
-  ) && !/_PER_|_MS$|_DIRECTORY$|_FILE$/.test(name);
+  isSecretName(name) ||
+  /(?:MONGODB_URI|AMQP_URL|REDIS_URL|SMTP_URL|_HEADERS|ADMINISTRATOR_PHONE)$/.test(name);
 
 /** The token for a telemetry collector. All processes share it, and it gives no access to the product. */
 export const OF_ALL = 'OTEL_EXPORTER_OTLP_HEADERS';
+
+/** Whether one process has the secret. A phone number is not a credential; the administrator is identified by it. */
+export const isCredential = (name: string): boolean =>
+  isSecret(name) && !name.endsWith('PHONE') && name !== OF_ALL;
 
 /** Server addresses, each of which contains the process's password. */
 const OF_SERVERS = ['MONGODB_URI', 'REDIS_URL', 'AMQP_URL'];
@@ -193,9 +197,12 @@ export const secretExample = (owner: string): string =>
 /** The variables in the base's ConfigMap: the shared one (`all`) or one process's. Defaults are commented out. */
 export const settingsFile = (name: string): string => `deploy/kubernetes/base/settings/${name}.env`;
 
+export const overlayFile = (overlay: string, name: string): string =>
+  `deploy/kubernetes/overlays/${overlay}/settings/${name}.env`;
+
 /** The variables that an overlay adds to a ConfigMap. */
 const overlaySettings = (overlay: string, name: string): Record<string, string> => {
-  const file = `deploy/kubernetes/overlays/${overlay}/settings/${name}.env`;
+  const file = overlayFile(overlay, name);
   return exists(file) ? parseEnvFile(file) : {};
 };
 

@@ -7,7 +7,7 @@ import { AUDITED_SERVICES } from '@fitness/shared/audit/models.ts';
 import { DEMO_PASSWORD } from '@fitness/shared/kernel/known-values.ts';
 import { expectByRecipe } from '@fitness/shared/testing/recipe.ts';
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { PROVIDERS, productEnvironment } from '../../sandbox/src/providers/index.ts';
+import { PROVIDER_PORT, PROVIDERS, productEnvironment } from '../../sandbox/src/providers/index.ts';
 import { images as testImages } from '../../scripts/lib/servers/images.mjs';
 import { MAX_FILE_BYTES } from '../../services/media/src/domain/file-types.ts';
 import { loadConfigurations, owners, type Variable } from './configurations.ts';
@@ -18,6 +18,7 @@ import {
   documented,
   EXAMPLE,
   interpolate,
+  isCredential,
   isOfDemoData,
   isSecret,
   kubernetesEgress,
@@ -156,7 +157,6 @@ describe('docker-compose.yml', () => {
     Object.keys(services[owner.split('/').at(-1) ?? '']?.environment ?? {}).map(valueName);
   const required = {
     PUBLIC_BASE_URL: 'https://api.example',
-    KAVENEGAR_API_KEY: 'q',
     ZIBAL_MERCHANT: 'q',
     APP_NAME: 'q',
     APP_DEVELOPER: 'q',
@@ -183,16 +183,16 @@ describe('docker-compose.yml', () => {
     expect(sandbox).toMatchObject({ NODE_ENV: 'test', LOG_LEVEL: 'debug' });
   });
 
-  test('Compose publishes the port of each emulated provider, as the sandbox README lists them', () => {
-    const ports = PROVIDERS.map((_, index) => 8_091 + index);
-    const range = `8091-${ports.at(-1)}`;
+  /** The ports of the emulated providers. */
+  const emulated = `${PROVIDER_PORT}-${PROVIDER_PORT + PROVIDERS.length - 1}`;
+
+  test('Compose publishes the port of each emulated provider', () => {
     expect(services.sandbox?.ports?.map((port) => interpolate(port, {}))).toEqual([
       '127.0.0.1:8090:8090',
       '127.0.0.1:8089:8089',
-      `127.0.0.1:${range}:${range}`,
+      `127.0.0.1:${emulated}:${emulated}`,
     ]);
-    const listed = read('sandbox/README.md').match(/http:\/\/127\.0\.0\.1:809[1-9]\d*/g);
-    expect(listed).toEqual(ports.map((port) => `http://127.0.0.1:${port}`));
+    expect(documented().get('SANDBOX_PROVIDER_PORTS')).toEqual([emulated]);
   });
 
   test('Compose can publish the sandbox on other ports, and its address follows', () => {
@@ -200,7 +200,7 @@ describe('docker-compose.yml', () => {
     expect(services.sandbox?.ports?.map((port) => interpolate(port, moved))).toEqual([
       '127.0.0.1:1:1',
       '127.0.0.1:2:8089',
-      '127.0.0.1:3-8:8091-8096',
+      `127.0.0.1:3-8:${emulated}`,
     ]);
     expect(composeEnvironment('sandbox', moved).HTTP_PORT).toBe('1');
     expect(read(DEMO)).not.toMatch(/localhost:8090|127\.0\.0\.1:8080/);
@@ -217,9 +217,7 @@ describe('docker-compose.yml', () => {
     'Compose also takes every secret of %s from a file that no other container gets',
     (owner) => {
       const { environment = {}, secrets = [] } = containerOf(owner);
-      // A phone number is not a credential; the administrator is identified by it.
-      const names = namesOf(owner).filter((name) => isSecret(name) && !name.endsWith('PHONE'));
-      const credentials = names.filter((name) => !isOfDemoData(owner, name) && name !== OF_ALL);
+      const credentials = namesOf(owner).filter((name) => isCredential(name) && !isOfDemoData(owner, name));
       expect(credentials.filter((name) => !environment[`${name}_FILE`])).toEqual([]);
       for (const name of secrets) {
         expect(environment[`${name}_FILE`]).toBe(`/run/secrets/${name}`);

@@ -1,6 +1,7 @@
 /** No production process runs with a publicly known value, and no deployment file contains one (ADR 33). */
 
 import { isSecretName } from '@fitness/shared/kernel/known-values.ts';
+import { createLog } from '@fitness/shared/kernel/log.ts';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { productEnvironment } from '../../sandbox/src/providers/index.ts';
 import { type Configurations, loadConfigurations, owners } from './configurations.ts';
@@ -158,15 +159,52 @@ describe.each(owners)('%s in production', (owner) => {
   });
 });
 
+/** Values with this secret in each form that a variable may have. */
+const formsOf = (secret: string): string[] => {
+  const encoded = encodeURIComponent(secret);
+  const schemes = ['mongodb', 'amqps', 'rediss', 'smtps'];
+  return [secret, ...schemes.map((scheme) => `${scheme}://fitness:${encoded}@server`), `x-token=${encoded}`];
+};
+
+/** Everything that a log prints about a failed call with this secret. */
+const printedWith = (secret: string): string => {
+  const lines: string[] = [];
+  const log = createLog({ service: 'test', destination: { write: (line) => void lines.push(line) } });
+  const address = `https://provider.example/v1/${encodeURIComponent(secret)}/send`;
+  const error = new Error(`fetch ${address} failed`, { cause: new Error(secret) });
+  log.error({ err: error, text: secret, nested: [{ address: new URL(address) }] }, `sent ${secret}`);
+  log.child({ text: secret }).info(JSON.stringify({ text: secret }));
+  log.info(new URLSearchParams({ text: secret }).toString());
+  return lines.join('');
+};
+
+describe.each(owners)('the log of %s', (owner) => {
+  test('no secret of the configuration appears in a log line', () => {
+    const secretFields = configurations.variables.filter(
+      ({ reader, name }) => reader === owner && isSecret(name) && !name.endsWith('PHONE'),
+    );
+    // Every encoding leaves the name unchanged.
+    const secretOf = (name: string): string => `"/ +&é${owner}.${name}`;
+    const env = secretFields.map(({ name, field }) => [
+      name,
+      formsOf(secretOf(name)).find((value) => field.safeParse(value).success),
+    ]);
+    refusalOf(owner, { ...production, ...Object.fromEntries(env) });
+    const names = secretFields.map(({ name }) => name);
+    expect(names).toContain('REDIS_URL');
+    expect(names.filter((name) => printedWith(secretOf(name)).includes(name))).toEqual([]);
+  });
+});
+
 describe('docker-compose.yml', () => {
   const required = {
     PUBLIC_BASE_URL,
-    KAVENEGAR_API_KEY: secrets.KAVENEGAR_API_KEY,
     ZIBAL_MERCHANT: secrets.ZIBAL_MERCHANT,
     APP_NAME: secrets.APP_NAME,
     APP_DEVELOPER: secrets.APP_DEVELOPER,
   };
-  const env = { ...required, CAFEBAZAAR_API_SECRET: secrets.CAFEBAZAAR_API_SECRET };
+  const { KAVENEGAR_API_KEY, CAFEBAZAAR_API_SECRET } = secrets;
+  const env = { ...required, KAVENEGAR_API_KEY, CAFEBAZAAR_API_SECRET };
   /** Values that are generated in files. */
   const generated = {
     OAUTH_SECRET: secrets.OAUTH_SECRET,

@@ -1,6 +1,6 @@
 /**
  * Tests docker-compose.yml with deploy/demo.env: the product works, and each container reaches only what it needs. Images contain what
- * they need, and an upgrade fails no read. The tests need Docker, and the ports 8080, 8081, 8089 to 8096, 8443 and 8444, or others set by
+ * they need, and an upgrade fails no read. The tests need Docker, and the ports 8080, 8081, those of the sandbox from 8089 on, 8443 and 8444, or others set by
  * the variables of docker-compose.yml.
  */
 import { spawn } from 'node:child_process';

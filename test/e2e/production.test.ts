@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from '@jest/globals';
 import { productEnvironment } from '../../sandbox/src/providers/index.ts';
+import { smsVariables } from '../../services/identity/src/clients/sms-providers/index.ts';
 import { channelVariables } from '../../services/store-billing/src/channels/index.ts';
 import { stack } from './support.ts';
 
@@ -28,8 +29,7 @@ const refused: [part: string, main: string, names: string[]][] = [
       'PUBLIC_BASE_URL',
       'SANDBOX_URL',
       'AMQP_URL',
-      'KAVENEGAR_BASE_URL',
-      'KAVENEGAR_API_KEY',
+      ...EMULATED.filter((name) => name in smsVariables),
       'FIRST_ADMINISTRATOR_EMAIL',
       'FIRST_ADMINISTRATOR_PHONE',
       'FIRST_ADMINISTRATOR_PASSWORD',

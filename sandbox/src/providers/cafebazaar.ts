@@ -64,7 +64,6 @@ async function mount(app: FastifyInstance, harness: Harness): Promise<void> {
 }
 
 export const cafebazaar: Provider = {
-  title: 'Cafe Bazaar',
   prefix: '/cafebazaar/devapi/v2',
   originalHosts: ['pardakht.cafebazaar.ir'],
   environment: (base) => ({

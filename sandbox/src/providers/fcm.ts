@@ -201,7 +201,6 @@ async function mount(app: FastifyInstance, harness: Harness): Promise<void> {
 }
 
 export const fcm: Provider = {
-  title: 'FCM',
   prefix: '/fcm',
   originalHosts: ['fcm.googleapis.com'],
   environment: (base) => ({

@@ -200,7 +200,6 @@ async function mount(app: FastifyInstance, harness: Harness): Promise<void> {
 }
 
 export const googlePlay: Provider = {
-  title: 'Google Play',
   prefix: '/google-play',
   originalHosts: ['androidpublisher.googleapis.com', 'oauth2.googleapis.com'],
   environment: (base) => ({

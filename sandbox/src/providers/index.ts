@@ -1,6 +1,6 @@
 /**
- * The emulated providers. The sandbox's routes, the variables of `npm start` and of the tests, and deploy/demo.env are
- * derived from this list.
+ * The emulated providers. The sandbox's routes and ports, the variables of `npm start`, of the tests and of the demos are
+ * derived from this list. `npm start` reads the titles from this file as text, because its Node may not run TypeScript.
  */
 import type { Provider } from '../wire.ts';
 import { cafebazaar } from './cafebazaar.ts';
@@ -10,8 +10,18 @@ import { kavenegar } from './kavenegar.ts';
 import { myket } from './myket.ts';
 import { zibal } from './zibal.ts';
 
-export const PROVIDERS: readonly Provider[] = [kavenegar, zibal, cafebazaar, myket, googlePlay, fcm];
+/** In the order of their ports. */
+export const PROVIDERS: readonly (Provider & { title: string })[] = [
+  { title: 'Kavenegar', ...kavenegar },
+  { title: 'Zibal', ...zibal },
+  { title: 'Cafe Bazaar', ...cafebazaar },
+  { title: 'Myket', ...myket },
+  { title: 'Google Play', ...googlePlay },
+  { title: 'FCM', ...fcm },
+];
 
+/** The first of their ports. */
+export const PROVIDER_PORT = 8091;
 export const SMTP_PORT = 8089;
 
 /**
@@ -24,3 +34,12 @@ export const productEnvironment = (url: string, smtpPort: number = SMTP_PORT): R
   SMTP_FROM: 'Fitness <no-reply@fitness.example>',
   ...Object.assign({}, ...PROVIDERS.map(({ prefix, environment }) => environment(url + prefix))),
 });
+
+/** The same with credentials that every emulator refuses: they begin with "invalid". */
+export const refusedEnvironment = (url: string): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(productEnvironment(url)).map(([name, value]) => [
+      name,
+      /^(?:\w+:\/\/|-----BEGIN)/.test(value) ? value : `invalid-${value}`,
+    ]),
+  );

@@ -1,15 +1,15 @@
 /** Kavenegar, the SMS provider: `/v1/{API-KEY}/{scope}/{method}.json`, form-encoded POST or GET. */
 import formbody from '@fastify/formbody';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { foldDigits, normalizeReceptor, type Sms } from '../state.ts';
+import { normalizeReceptor, type Sms } from '../state.ts';
 import {
   asRecord,
   asText,
-  dropConnection,
+  codeIn,
+  endedBySmsMode,
   type Harness,
   judgeCredential,
   type Provider,
-  waitSlowly,
 } from '../wire.ts';
 
 const MESSAGES: Record<number, string> = {
@@ -64,28 +64,6 @@ function missingParameter(params: Record<string, unknown>, names: string[]): 400
   return names.some((name) => asText(params[name]).trim() === '') ? 406 : null;
 }
 
-/** True if the mode of these numbers ended the exchange: refused, dropped, or the client disconnected. */
-async function endedByMode(
-  harness: Harness,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  receptors: string[],
-): Promise<boolean> {
-  const mode = receptors.map((each) => harness.state.smsModeFor(each)).find((each) => each !== 'ok') ?? 'ok';
-  switch (mode) {
-    case 'ok':
-      return false;
-    case 'refuse':
-      await answer(reply, 411);
-      return true;
-    case 'unreachable':
-      dropConnection(request, reply);
-      return true;
-    case 'slow':
-      return !(await waitSlowly(harness, request, reply));
-  }
-}
-
 async function lookup(harness: Harness, request: FastifyRequest, reply: FastifyReply) {
   const params = parameters(request);
   const missing = missingParameter(params, ['receptor', 'token', 'template']);
@@ -100,7 +78,7 @@ async function lookup(harness: Harness, request: FastifyRequest, reply: FastifyR
   if (template === undefined) return answer(reply, 424);
   const message = fillTemplate(template, params);
   if (message === undefined) return answer(reply, 432);
-  if (await endedByMode(harness, request, reply, [receptor])) return reply;
+  if (await endedBySmsMode(harness, request, reply, [receptor], () => answer(reply, 411))) return reply;
   const sms = harness.state.recordSms(receptor, message, asText(params.token));
   return answer(reply, 200, [entry(sms, asText(params.receptor))]);
 }
@@ -111,11 +89,6 @@ function fillTemplate(template: string, params: Record<string, unknown>): string
   const places = new Set([...template.matchAll(/%(token\d*)/g)].map(([, name = '']) => name));
   if (names.some((name) => !places.has(name)) || places.size !== names.length) return undefined;
   return template.replace(/%(token\d*)/g, (_place, name: string) => asText(params[name]));
-}
-
-/** The first run of four to eight digits in a message is treated as its code. */
-function codeIn(message: string): string | null {
-  return /(?<!\d)\d{4,8}(?!\d)/.exec(foldDigits(message))?.[0] ?? null;
 }
 
 async function send(harness: Harness, request: FastifyRequest, reply: FastifyReply) {
@@ -130,7 +103,7 @@ async function send(harness: Harness, request: FastifyRequest, reply: FastifyRep
   if (!SENDERS.includes(sender)) return answer(reply, 412);
   const message = asText(params.message);
   if (message.length > MAX_MESSAGE_LENGTH) return answer(reply, 413);
-  if (await endedByMode(harness, request, reply, receptors)) return reply;
+  if (await endedBySmsMode(harness, request, reply, receptors, () => answer(reply, 411))) return reply;
   const localId = asText(params.localid);
   const earlier = localId ? harness.state.smsByLocalId.get(localId) : undefined;
   const sent = earlier ?? receptors.map((each) => harness.state.recordSms(each, message, codeIn(message)));
@@ -181,7 +154,6 @@ async function mount(app: FastifyInstance, harness: Harness): Promise<void> {
 }
 
 export const kavenegar: Provider = {
-  title: 'Kavenegar',
   prefix: '/kavenegar',
   originalHosts: ['api.kavenegar.com'],
   environment: (base) => ({

@@ -62,7 +62,6 @@ async function mount(app: FastifyInstance, harness: Harness): Promise<void> {
 }
 
 export const myket: Provider = {
-  title: 'Myket',
   prefix: '/myket',
   originalHosts: ['developer.myket.ir'],
   environment: (base) => ({

@@ -166,7 +166,6 @@ async function mount(app: FastifyInstance, harness: Harness): Promise<void> {
 }
 
 export const zibal: Provider = {
-  title: 'Zibal',
   prefix: '/zibal',
   originalHosts: ['gateway.zibal.ir'],
   environment: (base) => ({

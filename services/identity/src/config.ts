@@ -4,6 +4,7 @@ import {
   flag,
   grpcAddresses,
   journalShape,
+  milliseconds,
   parseConfig,
   providerUrl,
   serviceShape,
@@ -12,13 +13,12 @@ import {
 import { z } from 'zod';
 import type { FcmOptions } from './clients/fcm.ts';
 import type { SmtpOptions } from './clients/mail.ts';
+import { requireSmsProvider, smsVariables } from './clients/sms-providers/index.ts';
 import { emailField, newUsernameField, passwordField, phoneField } from './domain/account-fields.ts';
 import { MAX_FAILED_ATTEMPTS, MAX_FAILED_ATTEMPTS_IN_ALL } from './domain/confirmation-code.ts';
 import { type Limits, perDay, perHour, perMinute } from './domain/limits.ts';
 
 const days = z.coerce.number().int().min(1).max(3_650);
-
-const milliseconds = z.coerce.number().int().min(50).max(60_000);
 
 const count = z.coerce.number().int().min(1).max(1_000_000_000);
 
@@ -60,14 +60,8 @@ const shape = {
   BLOCKER_DEADLINE_MS: milliseconds.default(3_000),
   /** How long a request waits for the outcome of an SMS; an SMS that is not sent by then is dropped. */
   SMS_DEADLINE_MS: milliseconds.default(6_000),
-  KAVENEGAR_BASE_URL: providerUrl('https://api.kavenegar.com'),
-  /** Secret. Kavenegar expects it in the path of the URL. */
-  KAVENEGAR_API_KEY: z.string().min(1),
-  /** Names of templates at Kavenegar. The locale is appended: `-en`, `-fa`. */
-  KAVENEGAR_DELETION_TEMPLATE: z.string().min(1).default('account-deletion'),
-  KAVENEGAR_RESET_TEMPLATE: z.string().min(1).default('password-reset'),
-  KAVENEGAR_PHONE_TEMPLATE: z.string().min(1).default('phone-change'),
-  KAVENEGAR_TIMEOUT_MS: milliseconds.default(4_000),
+  /** `SMS_PROVIDER` sends all SMS. */
+  ...smsVariables,
   FCM_BASE_URL: providerUrl('https://fcm.googleapis.com'),
   FCM_TOKEN_URL: providerUrl('https://oauth2.googleapis.com/token'),
   /** The Firebase project and the service account that may send its messages. */
@@ -142,7 +136,7 @@ const shape = {
   FIRST_ADMINISTRATOR_PASSWORD: passwordField.optional(),
 };
 
-const schema = z.object(shape);
+const schema = z.object(shape).superRefine(requireSmsProvider);
 
 export type IdentityConfig = z.output<typeof schema>;
 

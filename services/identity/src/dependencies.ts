@@ -21,7 +21,6 @@ import { type AuditSource, ownAuditSource, remoteAuditSource } from './clients/a
 import { type Blockers, createBlockers } from './clients/blockers.ts';
 import { createCredentialEpochs, type EpochStore } from './clients/credential-epochs.ts';
 import { createFcm, type PushSender } from './clients/fcm.ts';
-import { createKavenegar, type Kavenegar } from './clients/kavenegar.ts';
 import { createKeyedHash, type KeyedHash } from './clients/keyed-hash.ts';
 import { createLicenseDocuments, type LicenseDocuments } from './clients/license-documents.ts';
 import { createMail, type MailSender } from './clients/mail.ts';
@@ -29,6 +28,8 @@ import { createPasswords, type PasswordCost, type Passwords } from './clients/pa
 import { createScoreLocks, type ScoreLocks } from './clients/score-locks.ts';
 import { createSecretBox, type SecretBox } from './clients/secret-box.ts';
 import { createSmsSender, type SmsSender, serveSms } from './clients/sms.ts';
+import { createSmsProvider } from './clients/sms-providers/index.ts';
+import type { SmsProvider } from './clients/sms-providers/provider.ts';
 import {
   fcmOf,
   type IdentityConfig,
@@ -52,7 +53,7 @@ export interface Dependencies {
   blockers: Blockers;
   sms: SmsSender;
   /** Sends an SMS that contains no code. Unlike a code, it is not sent by a command with a deadline. */
-  textSms: Pick<Kavenegar, 'sendText'>;
+  textSms: Pick<SmsProvider, 'sendText'>;
   /** Whether security notices are also sent by SMS. */
   securitySms: SecuritySms;
   /** Undefined when push messages or emails are not configured. */
@@ -136,8 +137,8 @@ export const createDependencies = async (
     random,
     log,
   });
-  const kavenegar = createKavenegar(kavenegarOf(config), metrics);
-  const sms = await createSms(runtime, config, kavenegar);
+  const smsProvider = createSmsProvider(config, metrics);
+  const sms = await createSms(runtime, config, smsProvider);
   // Deferred after the SMS sender, so that the tasks, which need it, are closed first.
   const backgroundTasks = createBackgroundTasks(log);
   runtime.cleanup.defer('background tasks', () => backgroundTasks.idle());
@@ -150,7 +151,7 @@ export const createDependencies = async (
     newNotifications: createNewNotifications(connection),
     ...createGrpcClients(runtime, config),
     sms,
-    textSms: kavenegar,
+    textSms: smsProvider,
     securitySms: securitySmsOf(config),
     ...createChannels(runtime, config),
     passwords: await createPasswords(config.PASSWORD_QUEUE_MS, passwordCost),
@@ -224,17 +225,6 @@ const createGrpcClients = (runtime: ServiceRuntime, config: IdentityConfig) => {
   };
 };
 
-const kavenegarOf = (config: IdentityConfig) => ({
-  baseUrl: config.KAVENEGAR_BASE_URL,
-  apiKey: config.KAVENEGAR_API_KEY,
-  templates: {
-    deletion: config.KAVENEGAR_DELETION_TEMPLATE,
-    reset: config.KAVENEGAR_RESET_TEMPLATE,
-    phone: config.KAVENEGAR_PHONE_TEMPLATE,
-  },
-  timeoutMs: config.KAVENEGAR_TIMEOUT_MS,
-});
-
 const createCounters = ({
   metrics,
 }: ServiceRuntime): Pick<AllDependencies, 'logins' | 'anonymousSmsCounter'> => ({
@@ -276,9 +266,9 @@ const createChannels = ({ realTime, metrics, cleanup }: ServiceRuntime, config: 
 const createSms = async (
   { broker, cleanup, log }: ServiceRuntime,
   config: IdentityConfig,
-  kavenegar: Kavenegar,
+  provider: SmsProvider,
 ) => {
-  const worker = await serveSms(broker, kavenegar, log);
+  const worker = await serveSms(broker, provider, log);
   cleanup.defer('sms worker', () => worker.close());
   const sender = await createSmsSender(broker, log, config.SMS_DEADLINE_MS);
   cleanup.defer('sms sender', () => sender.close());

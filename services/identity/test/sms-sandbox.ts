@@ -8,6 +8,7 @@ interface ReceivedSms {
 }
 
 export interface SmsSandbox {
+  url: string;
   /** The value for `KAVENEGAR_BASE_URL`. */
   kavenegarUrl: string;
   /** The SMS to this phone, newest first. */
@@ -16,7 +17,7 @@ export interface SmsSandbox {
   newestCode(phone: string): Promise<string>;
   /** Waits until `count` SMS were sent to this phone. */
   waitFor(phone: string, count: number): Promise<ReceivedSms[]>;
-  setMode(mode: 'ok' | 'refuse' | 'unreachable', phone: string): Promise<void>;
+  setMode(mode: 'ok' | 'refuse' | 'unreachable' | 'slow', phone: string): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -27,6 +28,7 @@ export const startSmsSandbox = async (): Promise<SmsSandbox> => {
     return ((await answer.json()) as { data: ReceivedSms[] }).data;
   };
   return {
+    url,
     kavenegarUrl: `${url}/kavenegar`,
     received,
     newestCode: async (phone) => (await received(phone)).find(({ code }) => code !== null)?.code ?? '',

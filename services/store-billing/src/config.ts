@@ -1,7 +1,7 @@
 /** The environment variables of store-billing. */
 import { grpcAddresses, journalShape, parseConfig, serviceShape } from '@fitness/shared/kernel/config.ts';
 import { z } from 'zod';
-import { CHANNEL_NAMES, channelVariables, missingVariables } from './channels/index.ts';
+import { channelVariables, requireChannel } from './channels/index.ts';
 
 /** In Rial, and a whole number of Tooman, because payments are booked in Tooman. */
 const priceRial = z.coerce.number().int().positive().multipleOf(10);
@@ -15,8 +15,7 @@ const schema = z
     WALLET_GRPC_ADDRESS: grpcAddresses.WALLET_GRPC_ADDRESS,
     GYMS_GRPC_ADDRESS: grpcAddresses.GYMS_GRPC_ADDRESS,
     CONTENT_GRPC_ADDRESS: grpcAddresses.CONTENT_GRPC_ADDRESS,
-    /** The only store whose purchases are accepted. */
-    STORE_CHANNEL: z.enum(CHANNEL_NAMES).default('cafebazaar'),
+    /** `STORE_CHANNEL` is the only store whose purchases are accepted. */
     ...channelVariables,
     STORE_TIMEOUT_MS: z.coerce.number().int().min(1).max(60_000).default(4_000),
     PRICE_PREMIUM_PLUS_RIAL: priceRial.default(19_990_000),
@@ -25,11 +24,7 @@ const schema = z
     BOOST_BASIC_DAYS: days.default(7),
     BOOST_PRO_DAYS: days.default(30),
   })
-  .superRefine((config, context) => {
-    const text = `is needed with STORE_CHANNEL=${config.STORE_CHANNEL}`;
-    for (const name of missingVariables(config))
-      context.addIssue({ code: 'custom', path: [name], message: text });
-  });
+  .superRefine(requireChannel);
 
 export type StoreBillingConfig = z.output<typeof schema>;
 

@@ -4,11 +4,11 @@ import { DAY_MS, HOUR_MS } from '@fitness/shared/kernel/clock.ts';
 import { eventually } from '@fitness/shared/testing/harness.ts';
 import { ManualClock } from '@fitness/shared/testing/manual-clock.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { refusedEnvironment } from '../../../sandbox/src/providers/index.ts';
 import { type Sandbox, startSandbox } from '../../../sandbox/src/service.ts';
 import type { StoreChannel } from '../src/channels/channel.ts';
 import { CHANNEL_NAMES, type ChannelName, createChannel } from '../src/channels/index.ts';
 import { readConfig } from '../src/config.ts';
-import { REFUSED_CREDENTIALS } from './emulators.ts';
 import { type Behavior, drip, flood, say, silence, storeThat } from './misbehaving-store.ts';
 import {
   environment,
@@ -113,7 +113,7 @@ describe.each(CHANNEL_NAMES)('%s', (name) => {
   });
 
   test('refused credentials are never a verdict on the purchase', async () => {
-    const channel = open(name, REFUSED_CREDENTIALS[name]);
+    const channel = open(name, refusedEnvironment(sandbox.url));
     const product = await bought('purchased');
     expect(await channel.verify(product)).toMatchObject({ kind: 'credentials_refused' });
     expect(await channel.acknowledge(product)).toMatchObject({ outcome: 'failed' });

@@ -1,9 +1,8 @@
 /** What each store response means for the client and the journal, for every channel. */
 import type { Send } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { productEnvironment } from '../../../sandbox/src/providers/index.ts';
+import { productEnvironment, refusedEnvironment } from '../../../sandbox/src/providers/index.ts';
 import { CHANNEL_NAMES, type ChannelName } from '../src/channels/index.ts';
-import { REFUSED_CREDENTIALS } from './emulators.ts';
 import { type Behavior, say, storeThat } from './misbehaving-store.ts';
 import {
   count,
@@ -157,7 +156,10 @@ describe.each(CHANNEL_NAMES)('%s', (channel: ChannelName) => {
   });
 
   test('refused credentials cause a provider error, and the purchase is granted once they are corrected', async () => {
-    const wrong = await harness.replica({ STORE_CHANNEL: channel, ...REFUSED_CREDENTIALS[channel] });
+    const wrong = await harness.replica({
+      STORE_CHANNEL: channel,
+      ...refusedEnvironment(harness.sandbox.url),
+    });
     const [token, user] = [newToken(), newUser()];
     await putPurchase(harness, token);
     const answer = await present(token, {}, user, wrong.send);

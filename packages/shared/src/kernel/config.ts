@@ -5,7 +5,8 @@
  */
 import { isIP } from 'node:net';
 import { z } from 'zod';
-import { isSecretName, type PublicUse, refusedInProduction } from './known-values.ts';
+import { isSecretName, type PublicUse, refusedInProduction, secretsIn } from './known-values.ts';
+import { hideSecrets } from './log.ts';
 
 export class ConfigError extends Error {
   override name = 'ConfigError';
@@ -17,7 +18,10 @@ export class ConfigError extends Error {
   }
 }
 
-/** Reads `schema` from `env`, treating an empty string as unset. Throws {@link ConfigError}, which names each bad variable. */
+/**
+ * Reads `schema` from `env`, treating an empty string as unset, and hides its secrets from the log. Throws
+ * {@link ConfigError}, which names each bad variable.
+ */
 export const parseConfig = <Schema extends z.ZodObject>(
   schema: Schema,
   env: Record<string, string | undefined>,
@@ -26,13 +30,21 @@ export const parseConfig = <Schema extends z.ZodObject>(
     Object.entries(env).filter(([, value]) => value !== undefined && value !== ''),
   );
   const parsed = schema.safeParse(values);
+  // The output is read too, because it contains the defaults and the normalized values.
+  const read = [values, parsed.data ?? {}];
+  hideSecrets(read.flatMap((each) => secretsOf(schema, each)));
   const invalid = parsed.error?.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`) ?? [];
-  // The output is checked too, because it contains the defaults and the normalized values.
-  const refused = values.NODE_ENV === 'production' ? refusals(schema, [values, parsed.data ?? {}]) : [];
+  const refused = values.NODE_ENV === 'production' ? refusals(schema, read) : [];
   const problems = [...invalid, ...refused];
   if (parsed.success && problems.length === 0) return parsed.data;
   throw new ConfigError(`Wrong configuration: ${problems.join('; ')}`, schema.shape);
 };
+
+const secretsOf = (schema: z.ZodObject, values: Record<string, unknown>): string[] =>
+  Object.keys(schema.shape).flatMap((name) => {
+    const value = values[name];
+    return typeof value === 'string' ? secretsIn(name, value) : [];
+  });
 
 const providerUrls = z.registry();
 
@@ -131,6 +143,8 @@ export const smtpUrl = z
   .register(providerUrls);
 export const percent = z.coerce.number().min(0).max(100);
 export const seconds = z.coerce.number().int().positive();
+/** A deadline of a call. */
+export const milliseconds = z.coerce.number().int().min(50).max(60_000);
 /** The default of `LIST_CACHE_MIB`. */
 export const LIST_CACHE_MIB = 64;
 /** Memory for cached lists in MiB; 0 turns the cache off. */

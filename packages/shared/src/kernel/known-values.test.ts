@@ -2,10 +2,16 @@ import { describe, expect, test } from '@jest/globals';
 import { z } from 'zod';
 import { type ConfigError, parseConfig, providerUrl, publicUrl, serviceShape } from './config.ts';
 import { DEMO_PASSWORD, demoPhone } from './known-values.ts';
+import { redactText } from './log.ts';
 
 const schema = z.object({
   ...serviceShape('example', 8199),
   API_KEY: z.string().optional(),
+  ACCESS_KEY_ID: z.string().optional(),
+  PRIVATE_KEY: z
+    .string()
+    .transform((pem) => pem.replaceAll('\\n', '\n'))
+    .optional(),
   OAUTH_SECRET: z.string().optional(),
   CORS_ORIGINS: publicUrl(z.string().optional(), { allowsLocal: true }),
   RETURN_URL: publicUrl(z.url().optional()),
@@ -155,4 +161,32 @@ test('the address of a provider loses the slash at its end', () => {
     'https://provider.example/v2',
   );
   expect(read({}).PROVIDER_URL).toBe('https://provider.example');
+});
+
+describe('what the configuration tells the log', () => {
+  test.each([
+    ['API_KEY', 'kept-out-of-logs-1', ['kept-out-of-logs-1']],
+    ['ACCESS_KEY_ID', 'kept-out-of-logs-2', ['kept-out-of-logs-2']],
+    ['PRIVATE_KEY', 'begin\\nkept-out-of-logs-3', ['kept-out-of-logs-3']],
+    ['REDIS_URL', 'redis://:kept-out-of-logs%404@redis:6379', ['kept-out-of-logs@4', 'kept-out-of-logs%404']],
+    [
+      'OTEL_EXPORTER_OTLP_HEADERS',
+      'a=kept-out-of-logs-5,b = Bearer%20kept-out-of-logs-6',
+      ['kept-out-of-logs-5', 'kept-out-of-logs-6'],
+    ],
+  ])('the secrets in %s=%s are hidden from the log', (name, value, secrets) => {
+    read({ [name]: value });
+    for (const secret of secrets) expect(redactText(`said ${secret} here`)).toBe('said [redacted] here');
+  });
+
+  test('the secrets of an invalid configuration are hidden, too', () => {
+    expect(() => read({ API_KEY: 'kept-out-of-logs-7', HTTP_PORT: 'eighty' })).toThrow('HTTP_PORT');
+    expect(redactText('kept-out-of-logs-7')).toBe('[redacted]');
+  });
+
+  test('other values, and an address without a password, stay readable', () => {
+    const text = 'mongodb://db.fitness.example:27017 and fitness_of_this_test';
+    read({ MONGODB_URI: 'mongodb://db.fitness.example:27017', MONGODB_DATABASE: 'fitness_of_this_test' });
+    expect(redactText(text)).toBe(text);
+  });
 });

@@ -39,8 +39,8 @@ const EXAMPLE = /(?:^|[@/.])example\.(?:com|net|org)(?!\.?[\w-])/i;
 
 const PUBLIC = 'this value is publicly known: refused in production';
 
-/** Names of variables that hold secrets. */
-const SECRET = /(?:SECRET|PASSWORD|KEY|TOKEN|MERCHANT)$/;
+/** Names of variables whose values are secrets. */
+const SECRET = /(?:SECRET|PASSWORD|KEY|KEY_ID|TOKEN|MERCHANT)$/;
 export const isSecretName = (name: string): boolean => SECRET.test(name);
 
 const isKnown = (value: string): boolean => KNOWN.has(value.trim().toLowerCase()) || PLACEHOLDER.test(value);
@@ -59,6 +59,14 @@ const decode = (text: string): string => {
   } catch {
     return text;
   }
+};
+
+/** The secrets in the value of a variable: the whole value, the password of an address, or the values of headers. */
+export const secretsIn = (name: string, value: string): string[] => {
+  if (isSecretName(name)) return [value];
+  if (!name.endsWith('_HEADERS')) return [credentialsOf(value)?.password ?? ''];
+  // The value may begin with a scheme: `Authorization=Bearer%20…`.
+  return value.split(',').flatMap((header) => decode(header.slice(header.indexOf('=') + 1)).split(' '));
 };
 
 const refusedAddress = (address: string): string | undefined => {

@@ -1,9 +1,15 @@
 import { spawnSync } from 'node:child_process';
 import { setImmediate as turn } from 'node:timers/promises';
-import { describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { internalError, message, unavailable } from './error.ts';
-import { createAccessLog, createLog, type Logger, redactText } from './log.ts';
+import type { Logger } from './log.ts';
 import { runWithTrace } from './trace.ts';
+
+/** An instance of its own, because test files that run before this one in the same process hide their secrets. */
+const ownInstance = './log.ts?of-this-test';
+const { createAccessLog, createLog, hideSecrets, redactText }: typeof import('./log.ts') = await import(
+  ownInstance
+);
 
 const SECRETS = {
   password: 'correct-horse-battery',
@@ -36,6 +42,8 @@ const kavenegar = `https://api.kavenegar.com/v1/${SECRETS.apiKey}/verify/lookup.
 const lookup = `${kavenegar}?receptor=%2B989121234567&token=${SECRETS.code}&template=delete`;
 
 describe('secrets', () => {
+  beforeAll(() => hideSecrets([SECRETS.apiKey]));
+
   const fields = {
     password: SECRETS.password,
     current_password: SECRETS.password,
@@ -108,6 +116,58 @@ describe('secrets', () => {
   });
 });
 
+describe('the value of a secret', () => {
+  /** Every encoding leaves the letters in the middle unchanged. */
+  const SECRET = `"/ +é${'KqWvBnTr'}&%\\`;
+  const core = 'KqWvBnTr';
+  const address = `https://provider.example/v1/${encodeURIComponent(SECRET)}/send`;
+  beforeAll(() => hideSecrets([SECRET]));
+
+  test.each<[string, (log: Logger) => void]>([
+    ['in a message', (log) => log.info(`refused ${SECRET}.`)],
+    ['in a field', (log) => log.info({ note: SECRET, list: [{ note: SECRET }] }, 'said')],
+    ['in a field of a child logger', (log) => log.child({ note: SECRET }).info('said')],
+    ['in an address', (log) => log.info({ url: address, lower: address.toLowerCase() }, address)],
+    ['in a URL object', (log) => log.info({ url: new URL(address) })],
+    ['in a path that only a URL encodes', (log) => log.info(encodeURI(SECRET))],
+    ['in a form', (log) => log.info(new URLSearchParams({ body: SECRET }).toString())],
+    ['in JSON', (log) => log.info(JSON.stringify({ body: SECRET }))],
+    [
+      'in an error and its cause',
+      (log) => log.error(new Error(SECRET, { cause: new Error(`fetch ${address} failed`) })),
+    ],
+  ])('the value of a secret is not logged %s', (_where, work) => {
+    expect(printedBy(work).toLowerCase()).not.toContain(core.toLowerCase());
+  });
+
+  test('no line of a private key is logged', () => {
+    const lines = ['MIIEvQIBADANBgkqhkiG9w0BAQ', 'EFAASCBKcwggSjAgEAAoIBAQC7'];
+    const pem = ['-----BEGIN PRIVATE KEY-----', ...lines, '-----END PRIVATE KEY-----'].join('\n');
+    hideSecrets([pem]);
+    const printed = printedBy((log) => {
+      log.info(`${pem} ${pem.replaceAll('\n', '\\n')} ${encodeURIComponent(pem)} ${lines[1]}`);
+    });
+    expect(lines.filter((line) => printed.includes(line))).toEqual([]);
+  });
+
+  test('a new value is hidden together with the previous one', () => {
+    hideSecrets(['first-value-9']);
+    hideSecrets(['second-value-9']);
+    expect(redactText('first-value-9 second-value-9')).toBe('[redacted] [redacted]');
+  });
+
+  test('a secret that contains another one is hidden completely', () => {
+    hideSecrets(['inner-value', 'inner-value-outer']);
+    expect(redactText('an inner-value-outer and an inner-value')).toBe('an [redacted] and an [redacted]');
+  });
+
+  test('a secret of fewer than eight characters leaves the log as it is', () => {
+    hideSecrets(['', 'e', 'sandbox', 'zibal']);
+    const text = 'the sandbox answered for zibal';
+    expect(redactText(text)).toBe(text);
+  });
+});
+
 describe('useful values', () => {
   test('ids, amounts, times, hosts and error codes stay readable', () => {
     const entry = {
@@ -156,8 +216,9 @@ describe('useful values', () => {
   });
 
   test('a long text is redacted in linear time', () => {
+    hideSecrets([`${'a'.repeat(500)}b`, `${'%2'.repeat(500)}b`, `${'\\'.repeat(500)}b`]);
     const before = process.cpuUsage();
-    for (const piece of ['a', '1', 'a.', '?a=', 'eyJa.', '"token":'])
+    for (const piece of ['a', '1', 'a.', '?a=', 'eyJa.', '"token":', '%2', '\\'])
       redactText(piece.repeat(200_000 / piece.length));
     // An idle machine needs a tenth of it; a pattern with catastrophic backtracking takes minutes.
     expect(process.cpuUsage(before).user / 1_000).toBeLessThan(3_000);

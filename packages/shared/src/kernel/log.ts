@@ -1,6 +1,6 @@
 /**
  * Logs are JSON lines with the request id and the trace id of the current request. Secrets and phone numbers are
- * redacted here: by field name, and by pattern inside free text.
+ * redacted here: by field name, and inside free text by pattern and by value.
  */
 import pino, { type DestinationStream, type Logger, type LoggerOptions } from 'pino';
 import { currentTrace, spanIdOf, traceIdOf } from './trace.ts';
@@ -27,9 +27,6 @@ const SECRET_FIELDS = [
   'login',
 ];
 
-/** Paths for the fields of child loggers, which formatters do not see. Pino matches exact paths only. */
-const CHILD_LOGGER_PATHS = SECRET_FIELDS.flatMap((name) => [name, `*.${name}`, `*.*.${name}`]);
-
 const SECRET_FIELD_NAMES = new Set(SECRET_FIELDS);
 /** Matched in snake case: `accessToken` as `access_token`. */
 const SECRET_FIELD =
@@ -50,8 +47,6 @@ const PATTERNS: readonly (readonly [RegExp, string])[] = [
   // Tokens of this product.
   [/\bfp[a-z]_[A-Za-z0-9_-]{16,}/g, '[redacted token]'],
   [/\beyJ[\w-]+\.[\w-]+\.[\w-]*/g, '[redacted token]'],
-  // Kavenegar takes its API key as a part of the path.
-  [/\/v1\/[^/\s]+\/(verify|sms)\//g, '/v1/[redacted]/$1/'],
   [
     /([?&](?:[\w-]{0,40}(?:token|key|secret|password|code)|receptor|phone|email|login|merchant)=)[^&#\s"']+/gi,
     '$1[redacted]',
@@ -65,9 +60,39 @@ const PATTERNS: readonly (readonly [RegExp, string])[] = [
   [/(?<!\w|\w[.-])(?:\+|%2B|00)?\d{10,14}(?!\w|[.-]\w)/gi, '[redacted number]'],
 ];
 
-/** Redacts credentials, provider keys in a path or query, email addresses and phone numbers. */
+/** A shorter value may be an ordinary word, whose redaction would make the log unreadable. */
+const SHORTEST_HIDDEN = 8;
+
+/** Literals only, so that a search takes linear time. */
+const hidden = new Set<string>();
+let hiddenValues = /(?!)/g;
+
+const encodingsOf = (value: string): string[] => [
+  value,
+  encodeURI(value),
+  encodeURIComponent(value),
+  new URLSearchParams([['', value]]).toString().slice(1),
+  JSON.stringify(value).slice(1, -1),
+];
+
+/**
+ * Redacts these values from now on, in any letter case and in the encodings of a URL, a form and JSON. Each line of a value
+ * is treated as a separate one, because a private key may be printed line by line.
+ */
+export const hideSecrets = (secrets: readonly string[]): void => {
+  for (const line of secrets.flatMap((secret) => secret.split(/\r?\n/)))
+    if (line.length >= SHORTEST_HIDDEN) for (const encoding of encodingsOf(line)) hidden.add(encoding);
+  if (hidden.size === 0) return;
+  const longestFirst = [...hidden].sort((one, other) => other.length - one.length);
+  hiddenValues = new RegExp(longestFirst.map((text) => RegExp.escape(text)).join('|'), 'gi');
+};
+
+/** Redacts hidden secrets, other credentials, email addresses and phone numbers. */
 export const redactText = (text: string): string =>
-  PATTERNS.reduce((clean, [pattern, replacement]) => clean.replaceAll(pattern, replacement), text);
+  PATTERNS.reduce(
+    (clean, [pattern, replacement]) => clean.replaceAll(pattern, replacement),
+    text.replaceAll(hiddenValues, '[redacted]'),
+  );
 
 export interface LogOptions {
   service: string;
@@ -90,14 +115,14 @@ const serializeError = (error: Error): unknown => {
 
 const MAX_DEPTH = 8;
 
-/** A deep copy without secrets; class instances are left as they are. */
+/** A deep copy without secrets; class instances without a JSON form of their own are left as they are. */
 const redactValue = (value: unknown, depth = 0): unknown => {
   if (typeof value === 'string') return redactText(value);
   if (typeof value !== 'object' || value === null) return value;
   if (Error.isError(value)) return serializeError(value);
   if (depth >= MAX_DEPTH) return '[too deep]';
   if (Array.isArray(value)) return value.map((entry) => redactValue(entry, depth + 1));
-  if (!isPlain(value)) return value;
+  if (!isPlain(value)) return hasJson(value) ? redactValue(value.toJSON(), depth + 1) : value;
   return Object.fromEntries(
     Object.entries(value).map(([name, entry]) => {
       if (isSecretField(name)) return [name, entry == null ? entry : '[redacted]'];
@@ -110,6 +135,10 @@ const isPlain = (value: object): boolean => {
   const prototype: unknown = Object.getPrototypeOf(value);
   return prototype === null || Object.getPrototypeOf(prototype) === null;
 };
+
+/** For example a URL or a date. */
+const hasJson = (value: object): value is { toJSON(): unknown } =>
+  typeof (value as { toJSON?: unknown }).toJSON === 'function';
 
 /** Redacts the message of an error, which pino would log unchanged. */
 const redactArguments: NonNullable<NonNullable<LoggerOptions['hooks']>['logMethod']> = function (
@@ -127,8 +156,17 @@ const redactArguments: NonNullable<NonNullable<LoggerOptions['hooks']>['logMetho
   method.apply(this, clean as unknown as Parameters<typeof method>);
 };
 
-export const createLog = ({ service, level = 'info', destination }: LogOptions): Logger =>
-  pino(
+/** Formatters do not see the fields of child loggers. */
+const redactChildren = (log: Logger): Logger => {
+  const { child } = log;
+  function redactedChild(this: Logger, fields: object, options?: object): Logger {
+    return Reflect.apply(child, this, [redactValue(fields), options]) as Logger;
+  }
+  return Object.assign(log, { child: redactedChild });
+};
+
+export const createLog = ({ service, level = 'info', destination }: LogOptions): Logger => {
+  const log = pino(
     {
       level,
       base: { service },
@@ -140,7 +178,6 @@ export const createLog = ({ service, level = 'info', destination }: LogOptions):
       hooks: { logMethod: redactArguments },
       // The formatter above serializes errors under every key; pino's own serializer would repeat it.
       serializers: { err: (plain: unknown) => plain },
-      redact: { paths: CHILD_LOGGER_PATHS, censor: '[redacted]' },
       mixin: () => {
         const trace = currentTrace();
         if (trace === undefined) return {};
@@ -153,6 +190,8 @@ export const createLog = ({ service, level = 'info', destination }: LogOptions):
     },
     ...(destination === undefined ? [] : [destination]),
   );
+  return redactChildren(log);
+};
 
 interface AccessEntry {
   trace_id: string;

@@ -5,7 +5,7 @@
 import type { GrpcServer } from '../grpc/server.ts';
 import { ConfigError } from '../kernel/config.ts';
 import type { Health } from '../kernel/health.ts';
-import type { Logger } from '../kernel/log.ts';
+import { type Logger, redactText } from '../kernel/log.ts';
 import { finishesWithin, sleep } from '../kernel/timing.ts';
 
 export const EXIT_CONFIG = 78;
@@ -120,7 +120,7 @@ const exitUnstarted = (error: unknown): never => {
     process.stderr.write(`${error.message}\n`);
     process.exit(EXIT_CONFIG);
   }
-  process.stderr.write(`could not start: ${(error as Error)?.stack ?? String(error)}\n`);
+  process.stderr.write(redactText(`could not start: ${(error as Error)?.stack ?? String(error)}\n`));
   process.exit(1);
 };
 

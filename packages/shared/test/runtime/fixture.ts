@@ -36,7 +36,8 @@ const scenarios: Record<string, () => Promise<{ log: typeof log; close(): Promis
     return withParts();
   },
   'no server': async () => {
-    throw new Error('connect ECONNREFUSED');
+    parseConfig(z.object({ PASSWORD: z.string() }), { PASSWORD: 'swordfish' });
+    throw new Error('connect ECONNREFUSED with swordfish');
   },
   normal: () => withParts(),
   'a part that fails to close': () =>

@@ -52,10 +52,11 @@ describe('a process that cannot start', () => {
     expect(output.err + output.out).not.toContain('swordfish');
   });
 
-  test('a failed start prints its reason and exits 1', async () => {
+  test('a failed start prints its reason without secrets and exits 1', async () => {
     const { output, ended } = run('no server');
     expect(await ended).toBe(1);
     expect(output.err).toContain('could not start: Error: connect ECONNREFUSED');
+    expect(output.err).not.toContain('swordfish');
   });
 });
 

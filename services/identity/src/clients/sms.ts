@@ -11,7 +11,7 @@ import {
 } from '@fitness/shared/messaging/rpc.ts';
 import { z } from 'zod';
 import { CODE_PURPOSES } from '../domain/confirmation-code.ts';
-import type { CodeSms, Kavenegar, SmsOutcome } from './kavenegar.ts';
+import type { CodeSms, SmsOutcome, SmsProvider } from './sms-providers/provider.ts';
 
 const SEND_SMS: Command<CodeSms, SmsOutcome> = {
   name: 'sms.send',
@@ -51,14 +51,14 @@ export const createSmsSender = async (broker: Broker, log: Logger, timeoutMs: nu
 };
 
 /** The serving side. A redelivered command is not executed, because it may have been executed before. */
-export const serveSms = (broker: Broker, kavenegar: Kavenegar, log: Logger): Promise<RpcServer> =>
+export const serveSms = (broker: Broker, provider: SmsProvider, log: Logger): Promise<RpcServer> =>
   serveRpc({
     broker,
     command: SEND_SMS,
     log,
     handle: async (sms, { redelivered }): Promise<SmsOutcome> => {
       if (redelivered) return { outcome: 'unknown', reason: 'the command was delivered twice' };
-      const outcome = await kavenegar.sendCode(sms);
+      const outcome = await provider.sendCode(sms);
       if (outcome.outcome !== 'sent') log.warn({ outcome }, 'an SMS was not sent');
       return outcome;
     },
