@@ -111,12 +111,14 @@ export interface AllDependencies extends Dependencies {
 export interface DependencyOverrides {
   /** Cost of hashing a password; by default the cost of production. */
   passwordCost?: PasswordCost | undefined;
+  /** How long a revocation waits for Redis, in milliseconds. */
+  revocationWaitMs?: number | undefined;
 }
 
 export const createDependencies = async (
   runtime: ServiceRuntime,
   config: IdentityConfig,
-  { passwordCost }: DependencyOverrides = {},
+  { passwordCost, revocationWaitMs }: DependencyOverrides = {},
 ): Promise<AllDependencies> => {
   const {
     connection,
@@ -136,6 +138,7 @@ export const createDependencies = async (
     namespace: config.EVENTS_NAMESPACE,
     random,
     log,
+    waitMs: revocationWaitMs,
   });
   const smsProvider = createSmsProvider(config, metrics);
   const sms = await createSms(runtime, config, smsProvider);

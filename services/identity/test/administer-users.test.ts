@@ -100,23 +100,25 @@ describe('PUT /users/{id}', () => {
     expect((await put(operator, 999_999_999, { height: 1 })).status).toBe(422);
   });
 
-  test.each([
-    ['role_ids', { role_ids: [999] }],
-    ['role_ids', { role_ids: 'operator' }],
-    ['height', { height: 1 }],
-    ['birth_date', { birth_date: '2999-01-01' }],
-    ['birth_date', { birth_date: '1899-12-31' }],
-    ['first_name', { first_name: '\ud800' }],
-    ['trainer_license_rejection_reason', { trainer_license_rejection_reason: '\ud800' }],
-    ['trainer_license_approved', { trainer_license_approved: true }],
-    ['trainer_license_approved', { trainer_license_approved: false }],
-    ['trainer_license_approved', { trainer_license_approved: 'yes' }],
-    ['trainer_license_rejection_reason', { trainer_license_rejection_reason: 'x'.repeat(2_001) }],
-    ['trainer_license_image', { trainer_license_image: 'x.png' }],
-  ])('an invalid %s is rejected with 422 under its name', async (field, body) => {
+  test('an invalid value is rejected with 422 under its field', async () => {
     const person = await join(harness);
-    const answer = await put(operator, person.id, body);
-    expect([answer.status, Object.keys(answer.body.errors)]).toEqual([422, [field]]);
+    for (const [field, body] of [
+      ['role_ids', { role_ids: [999] }],
+      ['role_ids', { role_ids: 'operator' }],
+      ['height', { height: 1 }],
+      ['birth_date', { birth_date: '2999-01-01' }],
+      ['birth_date', { birth_date: '1899-12-31' }],
+      ['first_name', { first_name: '\ud800' }],
+      ['trainer_license_rejection_reason', { trainer_license_rejection_reason: '\ud800' }],
+      ['trainer_license_approved', { trainer_license_approved: true }],
+      ['trainer_license_approved', { trainer_license_approved: false }],
+      ['trainer_license_approved', { trainer_license_approved: 'yes' }],
+      ['trainer_license_rejection_reason', { trainer_license_rejection_reason: 'x'.repeat(2_001) }],
+      ['trainer_license_image', { trainer_license_image: 'x.png' }],
+    ] as const) {
+      const answer = await put(operator, person.id, body);
+      expect([body, answer.status, Object.keys(answer.body.errors)]).toEqual([body, 422, [field]]);
+    }
   });
 
   test('a value of another account is rejected with 422 under its field', async () => {
@@ -180,19 +182,15 @@ describe('the limits of an operator’s permissions', () => {
   });
 
   test('an account that gains a permission that the caller lacks is never changed afterwards', async () => {
-    for (let round = 0; round < 5; round += 1) {
-      const person = await join(harness);
-      const edits = Array.from({ length: 10 }, (_, index) =>
-        put(operator, person.id, { height: 100 + index }),
-      );
-      const [raised, ...answers] = await Promise.all([
-        put(administrator, person.id, { role_ids: [3] }),
-        ...edits,
-      ]);
-      expect(raised?.status).toBe(200);
-      for (const answer of answers) expect([200, 403]).toContain(answer.status);
-      expect((await put(operator, person.id, { height: 299 })).status).toBe(403);
-    }
+    const person = await join(harness);
+    const edits = Array.from({ length: 6 }, (_, index) => put(operator, person.id, { height: 100 + index }));
+    const [raised, ...answers] = await Promise.all([
+      put(administrator, person.id, { role_ids: [3] }),
+      ...edits,
+    ]);
+    expect(raised?.status).toBe(200);
+    for (const answer of answers) expect([200, 403]).toContain(answer.status);
+    expect((await put(operator, person.id, { height: 299 })).status).toBe(403);
   });
 });
 
@@ -242,29 +240,30 @@ describe('operators who do not manage roles', () => {
     expect((await put(operator, reader.id, { height: 180 })).status).toBe(200);
   });
 
-  test.each([
-    ['add a role', [1], [1, 2]],
-    ['replace a role', [1], [2]],
-    ['add a role without permissions', [1], [1, 78]],
-    ['remove a role', [1, 78], [1]],
-    ['remove all roles', [1, 78], []],
-  ])(
-    'an operator who does not manage roles cannot %s, for others or themselves: 403',
-    async (_what, from, to) => {
-      const empty = { name: 'empty', title: 'Empty', permissions: [] };
-      await harness.database
-        .collection('roles')
-        .updateOne({ _id: 78 as never }, { $set: empty }, { upsert: true });
-      const [person, own] = [await join(harness), await joinAs(harness, 'operator')];
-      await giveRoles(harness, person.id, from);
-      expect((await put(operator, person.id, { role_ids: to, height: 180 })).status).toBe(403);
+  test('an operator who does not manage roles cannot change roles, for others or themselves: 403', async () => {
+    const empty = { _id: 78 as never, name: 'empty', title: 'Empty', permissions: [] };
+    await harness.database.collection('roles').insertOne(empty);
+    const [person, own] = [await join(harness), await joinAs(harness, 'operator')];
+    for (const [from, to] of [
+      [[1], [1, 2]],
+      [[1], [2]],
+      [[1], [1, 78]],
+      [[1, 78], [1]],
+      [[1, 78], []],
+    ] as const) {
+      await giveRoles(harness, person.id, [...from]);
+      expect([from, to, (await put(operator, person.id, { role_ids: to, height: 180 })).status]).toEqual([
+        from,
+        to,
+        403,
+      ]);
       expect(await stored(person.id)).toMatchObject({ role_ids: from, height: null });
       expect((await put(own, own.id, { role_ids: [2, ...to.filter((id) => id !== 2), 78] })).status).toBe(
         403,
       );
       expect((await put(administrator, person.id, { role_ids: to })).status).toBe(200);
-    },
-  );
+    }
+  });
 
   test('an operator may send unchanged roles in any order, and add or remove the member role', async () => {
     const [person, own] = [await join(harness), await joinAs(harness, 'operator')];
@@ -287,17 +286,15 @@ describe('operators who do not manage roles', () => {
   });
 
   test('an operator never changes a member after they have become an operator concurrently', async () => {
-    for (let round = 0; round < 5; round += 1) {
-      const person = await join(harness);
-      const phones = Array.from({ length: 10 }, () => String(registration().phone));
-      const [raised, ...answers] = await Promise.all([
-        put(administrator, person.id, { role_ids: [2] }),
-        ...phones.map((phone) => put(operator, person.id, { phone })),
-      ]);
-      expect(raised?.status).toBe(200);
-      for (const answer of answers) expect([200, 403]).toContain(answer.status);
-      expect((await put(operator, person.id, { phone: String(registration().phone) })).status).toBe(403);
-    }
+    const person = await join(harness);
+    const phones = Array.from({ length: 6 }, () => String(registration().phone));
+    const [raised, ...answers] = await Promise.all([
+      put(administrator, person.id, { role_ids: [2] }),
+      ...phones.map((phone) => put(operator, person.id, { phone })),
+    ]);
+    expect(raised?.status).toBe(200);
+    for (const answer of answers) expect([200, 403]).toContain(answer.status);
+    expect((await put(operator, person.id, { phone: String(registration().phone) })).status).toBe(403);
   });
 });
 
@@ -329,23 +326,23 @@ describe("a trainer's license", () => {
     expect(await review({ trainer_license_approved: null })).toEqual([null, null]);
   });
 
-  test.each([true, false, null])(
-    'while the review is %p a reason alone is stored, null clears it, and nobody is notified',
-    async (approved) => {
-      const person = await withLicense({ trainer_license_approved: approved });
+  test('whatever the review, a reason alone is stored, null clears it, and nobody is notified', async () => {
+    const person = await withLicense();
+    const notified = () =>
+      harness.database.collection('notifications').countDocuments({ user_id: person.id });
+    for (const approved of [true, false, null]) {
+      await put(operator, person.id, { trainer_license_approved: approved });
+      const before = await notified();
       const review = async (reason: unknown) => {
         const { status, body } = await put(operator, person.id, { trainer_license_rejection_reason: reason });
         return [status, reviewOf(body)];
       };
       expect(await review('blurred')).toEqual([200, [approved, 'blurred']]);
-      expect(await review('')).toEqual([200, [approved, 'blurred']]);
       expect(await review(' \n')).toEqual([200, [approved, 'blurred']]);
       expect(await review(null)).toEqual([200, [approved, null]]);
-      expect(await harness.database.collection('notifications').countDocuments({ user_id: person.id })).toBe(
-        0,
-      );
-    },
-  );
+      expect(await notified()).toBe(before);
+    }
+  });
 
   test.each([
     ['an approval', { trainer_license_approved: true }, [true, null]],
@@ -472,11 +469,16 @@ describe("a trainer's license", () => {
   });
 });
 
-test('one of twenty concurrent changes of different accounts to the same email succeeds', async () => {
-  const people = await Promise.all(Array.from({ length: 20 }, () => join(harness)));
+test('of twenty concurrent changes of four accounts to the same email, those of one account succeed', async () => {
+  const people = await Promise.all(Array.from({ length: 4 }, () => join(harness)));
   const email = String(registration().email);
-  const answers = await Promise.all(people.map((person) => put(operator, person.id, { email })));
-  expect(answers.filter((answer) => answer.status === 200)).toHaveLength(1);
-  expect(answers.filter((answer) => answer.status === 422)).toHaveLength(19);
-  await giveRoles(harness, operator.id, [2]);
+  const changes = Array.from({ length: 20 }, async (_, index) => {
+    const { id } = people[index % 4] as Person;
+    return { id, status: (await put(operator, id, { email })).status };
+  });
+  const answers = await Promise.all(changes);
+  const changed = answers.filter(({ status }) => status === 200).map(({ id }) => id);
+  expect(new Set(changed).size).toBe(1);
+  expect(answers.filter(({ status }) => status === 422)).toHaveLength(20 - changed.length);
+  expect(await harness.database.collection('users').countDocuments({ email })).toBe(1);
 });

@@ -1,6 +1,8 @@
-/** The events that the service publishes. */
+/** The events that the service publishes, and those that it consumes. */
+import { randomUUID } from 'node:crypto';
+import type { EventDefinition, EventInput } from '@fitness/proto/events/define-event.ts';
 import { createLog } from '@fitness/shared/kernel/log.ts';
-import { connectBroker } from '@fitness/shared/messaging/broker.ts';
+import { type Broker, connectBroker } from '@fitness/shared/messaging/broker.ts';
 import { tapEvents } from '@fitness/shared/testing/events.ts';
 import { eventually } from '@fitness/shared/testing/harness.ts';
 import type { Harness } from './support.ts';
@@ -20,11 +22,43 @@ export interface EventWatch {
   close(): Promise<void>;
 }
 
+const connect = ({ config: { AMQP_URL: url, EVENTS_NAMESPACE: namespace } }: Harness): Promise<Broker> =>
+  connectBroker({ url, namespace, name: 'test', log: createLog({ service: 'test', level: 'silent' }) });
+
+export interface Publisher {
+  /** Publishes an event of another service at once. Events with the same subject are handled in order. */
+  publish<Definition extends EventDefinition>(
+    definition: Definition,
+    data: EventInput<Definition>,
+    options?: { id?: string; subject?: string; aggregateVersion?: number },
+  ): Promise<void>;
+  close(): Promise<void>;
+}
+
+export const openPublisher = async (harness: Harness): Promise<Publisher> => {
+  const broker = await connect(harness);
+  return {
+    publish: async ({ type }, data, { id = randomUUID(), subject = '1', aggregateVersion = 1 } = {}) => {
+      const event = {
+        specversion: '1.0',
+        id,
+        source: `/services/${type.split('.')[0]?.replaceAll('_', '-')}`,
+        type,
+        subject,
+        time: '2026-01-15T10:00:00.000Z',
+        datacontenttype: 'application/json',
+        aggregateversion: aggregateVersion,
+        data,
+      };
+      await broker.publish(broker.eventsExchange, type, Buffer.from(JSON.stringify(event)));
+    },
+    close: () => broker.close(),
+  };
+};
+
 /** Receives every event published from now on. */
 export const watchEvents = async (harness: Harness): Promise<EventWatch> => {
-  const { AMQP_URL: url, EVENTS_NAMESPACE: namespace } = harness.config;
-  const log = createLog({ service: 'watch', level: 'silent' });
-  const broker = await connectBroker({ url, namespace, log, name: 'watch' });
+  const broker = await connect(harness);
   const tap = await tapEvents(broker);
   const outbox = harness.database.collection('outbox');
   let markers = 0;

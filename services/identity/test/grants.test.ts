@@ -4,16 +4,18 @@ import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { MINUTE_MS } from '@fitness/shared/kernel/clock.ts';
 import { eventually } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { createOauthUser, type OauthUser, oauthOf } from './oauth-support.ts';
+import { type CodeCopies, copyCodes, createOauthUser, type OauthUser, oauthOf } from './oauth-support.ts';
 import { type Harness, isLive, join, startHarness } from './support.ts';
 
 const ORIGIN = 'http://api.test';
 
 let harness: Harness;
 let oauth: OauthClient;
+let codes: CodeCopies;
 beforeAll(async () => {
   harness = await startHarness();
   oauth = oauthOf(harness);
+  codes = await copyCodes(harness, await createOauthUser(harness));
 });
 afterAll(() => harness.close());
 
@@ -52,7 +54,7 @@ describe('the list of grants', () => {
 
   test('the list shows the last use of a token or a refresh, to the minute', async () => {
     const person = await createOauthUser(harness);
-    const { accessToken, clientId, refreshToken } = await oauth.connect(person);
+    const { accessToken, clientId, refreshToken } = await codes.connect(person);
     const lastUse = async () => (await grantsOf(person))[0].last_used_at;
     const before = await lastUse();
     harness.clock.advance(2 * MINUTE_MS);
@@ -66,39 +68,38 @@ describe('the list of grants', () => {
 
   test('the list contains neither other users’ grants nor ended ones', async () => {
     const [person, other] = [await createOauthUser(harness), await createOauthUser(harness)];
-    const { clientId, refreshToken } = await oauth.connect(person);
-    await oauth.connect(other);
+    const { clientId, refreshToken } = await codes.connect(person);
+    await codes.connect(other);
     expect(await grantsOf(person)).toHaveLength(1);
     await oauth.revoke(clientId, refreshToken);
     expect(await grantsOf(person)).toEqual([]);
   });
 
-  test.each(['personal', 'restricted', 'oauth'] as const)(
-    'a %s token can neither list nor end grants: 403',
-    async (kind) => {
-      const person = await createOauthUser(harness);
-      await oauth.connect(person);
-      const [{ id }] = await grantsOf(person);
-      const as = { ...person.caller, tokenKind: kind };
+  test('only a session can list and end grants', async () => {
+    const person = await createOauthUser(harness);
+    await codes.connect(person);
+    const [{ id }] = await grantsOf(person);
+    for (const tokenKind of ['personal', 'restricted', 'oauth'] as const) {
+      const as = { ...person.caller, tokenKind };
       expect([(await list(as)).status, (await end(as, id)).status]).toEqual([403, 403]);
-    },
-  );
+    }
+  });
 });
 
 describe('ending a grant', () => {
   test('an ended grant’s tokens are refused at once, and those of other grants are not', async () => {
     const person = await createOauthUser(harness);
-    const other = await oauth.connect(person);
-    const client_id = await oauth.newClient();
-    const ended = await oauth.connect(person, { client_id });
-    const refreshed = await oauth.refresh(client_id, ended.refreshToken);
-    const [{ id }] = await grantsOf(person);
+    const other = await codes.connect(person);
+    const [{ id: kept }] = await grantsOf(person);
+    const ended = await codes.connect(person);
+    const refreshed = await oauth.refresh(ended.clientId, ended.refreshToken);
+    const { id } = (await grantsOf(person)).find((grant: { id: number }) => grant.id !== kept);
     const answer = await end(person.caller, id);
     expect([answer.status, answer.text]).toEqual([204, '']);
     for (const token of [ended.accessToken, refreshed.body.access_token]) {
       expect(await isLive(harness, token)).toBe(false);
     }
-    const refused = await oauth.refresh(client_id, refreshed.body.refresh_token);
+    const refused = await oauth.refresh(ended.clientId, refreshed.body.refresh_token);
     expect([refused.status, refused.body.error]).toEqual([400, 'invalid_grant']);
     expect([await isLive(harness, other.accessToken), await isLive(harness, person.token)]).toEqual([
       true,
@@ -110,7 +111,7 @@ describe('ending a grant', () => {
 
   test('another user’s grant, an unknown id and a malformed id return the same 404', async () => {
     const [owner, other] = [await createOauthUser(harness), await join(harness)];
-    const { accessToken } = await oauth.connect(owner);
+    const { accessToken } = await codes.connect(owner);
     const [{ id }] = await grantsOf(owner);
     const answers = await Promise.all(
       [id, '999999999', 'abc', '0', '-1', '1.5'].map((one) => end(other.caller, one)),
@@ -121,12 +122,11 @@ describe('ending a grant', () => {
 
   test('ending a grant during twenty refreshes leaves no token', async () => {
     const person = await createOauthUser(harness);
-    const client_id = await oauth.newClient();
-    const { refreshToken, accessToken } = await oauth.connect(person, { client_id });
+    const { refreshToken, accessToken, clientId } = await codes.connect(person);
     const [{ id }] = await grantsOf(person);
     const [answer, ...refreshed] = await Promise.all([
       end(person.caller, id),
-      ...Array.from({ length: 20 }, () => oauth.refresh(client_id, refreshToken)),
+      ...Array.from({ length: 20 }, () => oauth.refresh(clientId, refreshToken)),
     ]);
     // A third use of the token may have ended it first.
     expect([204, 404]).toContain(answer.status);
@@ -151,7 +151,7 @@ describe('notifications of new credentials', () => {
 
 test('a grant of an older release gets a public id at start, and can be ended', async () => {
   const person = await createOauthUser(harness);
-  const { accessToken } = await oauth.connect(person);
+  const { accessToken } = await codes.connect(person);
   const records = harness.database.collection('oauth_records');
   const grants = { user_id: person.id, _id: /^Grant:/ as never };
   await records.updateMany(grants, { $unset: { grant_number: '', last_used_at: '' } });

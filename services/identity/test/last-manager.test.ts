@@ -98,14 +98,13 @@ describe('the last account that may manage roles', () => {
 });
 
 describe('administrators who demote each other concurrently', () => {
-  test('one of six administrators who demote each other always remains', async () => {
+  test('one of four administrators who demote each other always remains', async () => {
     const people = [
       first,
-      ...(await Promise.all(Array.from({ length: 5 }, () => joinAs(harness, 'administrator')))),
+      ...(await Promise.all(Array.from({ length: 3 }, () => joinAs(harness, 'administrator')))),
     ];
-    for (const person of people) person.caller = await callerOf(harness, person.token);
     const answers = await Promise.all(
-      Array.from({ length: 24 }, (_, index) => {
+      Array.from({ length: 12 }, (_, index) => {
         const person = people[index % people.length] as Person;
         const as = people[(index + 1) % people.length] as Person;
         return demote(person, as);
@@ -116,9 +115,9 @@ describe('administrators who demote each other concurrently', () => {
     expect(await managers()).toBe(1);
   });
 
-  test('one of two administrators who demote each other remains in each of twenty rounds', async () => {
+  test('one of two administrators who demote each other remains in each of five rounds', async () => {
     const second = await join(harness);
-    for (let round = 0; round < 20; round += 1) {
+    for (let round = 0; round < 5; round += 1) {
       await giveRoles(harness, first.id, [3]);
       await giveRoles(harness, second.id, [3]);
       const [one, other] = [

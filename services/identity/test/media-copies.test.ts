@@ -2,12 +2,10 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { mediaAttached, mediaDeleted } from '@fitness/proto/events/media.ts';
-import { systemClock, systemRandom } from '@fitness/shared/kernel/clock.ts';
-import { createOutbox } from '@fitness/shared/messaging/outbox.ts';
-import { inTransaction } from '@fitness/shared/mongo/transaction.ts';
 import { environmentOf } from '@fitness/shared/testing/crash.ts';
 import { eventually } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { openPublisher } from './events.ts';
 import { type Harness, join, joinAs, mediaCopy, type Person, startHarness } from './support.ts';
 
 /** The copies of the public files of users. */
@@ -83,12 +81,7 @@ test.each([
   await harness.saveMedia(copy(['old.png'], 1));
   harness.standIns.media = [{ id: 8, userId: person.id, filename: 'new.png' }];
   harness.standIns.mediaVersion = 2;
-  const outbox = createOutbox({
-    connection: harness.database,
-    service: 'media',
-    clock: systemClock,
-    random: systemRandom,
-  });
+  const publisher = await openPublisher(harness);
   const data = {
     media_id: 8,
     attachable_type: 'App\\Models\\User',
@@ -96,10 +89,9 @@ test.each([
     purpose: null,
     filename: 'new.png',
   };
-  await inTransaction(harness.database, (session) =>
-    outbox.publish(session, definition, { subject: 100 + person.id, aggregateVersion: 1, data }),
-  );
+  await publisher.publish(definition, data, { subject: String(100 + person.id) });
   await eventually(async () => (await shown())[0] === 'new.png');
+  await publisher.close();
 });
 
 test('the rebuild restores copies and search texts of all accounts, and keeps newer copies', async () => {

@@ -3,7 +3,14 @@ import { OAUTH_SCOPES, READING_SCOPES } from '@fitness/contracts/oauth.ts';
 import { createOauthClient, createPkce, type OauthClient } from '@fitness/contracts/testing/oauth-client.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '@fitness/shared/kernel/clock.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { createOauthUser, fromGateway, type OauthUser, oauthOf } from './oauth-support.ts';
+import {
+  type CodeCopies,
+  copyCodes,
+  createOauthUser,
+  fromGateway,
+  type OauthUser,
+  oauthOf,
+} from './oauth-support.ts';
 import {
   callerOf,
   giveRoles,
@@ -17,10 +24,13 @@ import {
 
 let harness: Harness;
 let oauth: OauthClient;
+/** Codes of a member. */
+let codes: CodeCopies;
 
 beforeAll(async () => {
   harness = await startHarness();
   oauth = oauthOf(harness);
+  codes = await copyCodes(harness, await createOauthUser(harness));
 });
 afterAll(() => harness.close());
 
@@ -100,28 +110,21 @@ describe('a client', () => {
   const audienceOf = async (token: string): Promise<string> =>
     (await harness.identity.call('Introspect', { token })).audience;
 
-  test.each([
-    ['', ''],
-    ['/', ''],
-    ['/mcp', '/mcp'],
-    ['/mcp/', '/mcp'],
-    ['/api/v1', '/api/v1'],
-  ])('a client may name the resource http://api.test%s, and gets tokens for it', async (path, audience) => {
-    const resource = `${ORIGIN}${path}`;
+  test('a client may name a resource of the origin, and gets tokens for it', async () => {
+    const resource = `${ORIGIN}/mcp/`;
     const { clientId, code, verifier } = await oauth.newCode(await createOauthUser(harness), { resource });
     const { status, body } = await oauth.exchange(clientId, code, verifier, { resource });
     expect([status, body.error]).toEqual([200, undefined]);
-    expect(await audienceOf(body.access_token)).toBe(`${ORIGIN}${audience}`);
+    expect(await audienceOf(body.access_token)).toBe(`${ORIGIN}/mcp`);
     const refreshed = await oauth.refresh(clientId, body.refresh_token, { resource });
-    expect(refreshed.status).toBe(200);
-    expect(await audienceOf(refreshed.body.access_token)).toBe(`${ORIGIN}${audience}`);
+    expect(await audienceOf(refreshed.body.access_token)).toBe(`${ORIGIN}/mcp`);
     // Without the parameter the granted resource stays.
     const again = await oauth.refresh(clientId, refreshed.body.refresh_token);
-    expect(await audienceOf(again.body.access_token)).toBe(`${ORIGIN}${audience}`);
+    expect(await audienceOf(again.body.access_token)).toBe(`${ORIGIN}/mcp`);
   });
 
   test('a client that names no resource gets tokens for the origin, or for one that it names later', async () => {
-    const { clientId, code, verifier } = await oauth.newCode(await createOauthUser(harness));
+    const { clientId, code, verifier } = await codes.newCode();
     const resource = `${ORIGIN}/mcp`;
     const { body } = await oauth.exchange(clientId, code, verifier, { resource });
     expect([body.error, await audienceOf(body.access_token)]).toEqual([undefined, resource]);
@@ -131,20 +134,16 @@ describe('a client', () => {
 
   test('a client that names one resource gets no token for another', async () => {
     const person = await createOauthUser(harness);
-    for (const [granted, other] of [
-      ['/mcp', '/api/v1'],
-      ['/mcp', ''],
-      ['/api/v1', '/mcp'],
-    ]) {
-      const resource = `${ORIGIN}${granted}`;
+    const resource = `${ORIGIN}/mcp`;
+    const { clientId, code, verifier } = await oauth.newCode(person, { resource });
+    const refused = await oauth.exchange(clientId, code, verifier, { resource: `${ORIGIN}/api/v1` });
+    expect([refused.status, refused.body.error]).toEqual([400, 'invalid_target']);
+    const connected = await oauth.connect(person, { resource });
+    expect(await audienceOf(connected.accessToken)).toBe(resource);
+    for (const other of ['/api/v1', '']) {
       const params = { resource: `${ORIGIN}${other}` };
-      const first = await oauth.newCode(person, { resource });
-      const refused = await oauth.exchange(first.clientId, first.code, first.verifier, params);
-      expect([refused.status, refused.body.error]).toEqual([400, 'invalid_target']);
-      const second = await oauth.connect(person, { resource });
-      expect(await audienceOf(second.accessToken)).toBe(resource);
-      const refreshed = await oauth.refresh(second.clientId, second.refreshToken, params);
-      expect([refreshed.status, refreshed.body.error]).toEqual([400, 'invalid_target']);
+      const { status, body } = await oauth.refresh(connected.clientId, connected.refreshToken, params);
+      expect([other, status, body.error]).toEqual([other, 400, 'invalid_target']);
     }
   });
 
@@ -176,8 +175,6 @@ describe('an access token', () => {
     const member = await oauth.connect(await createOauthUser(harness), { scope });
     expect(member.scope).toBe('posts.view');
     expect((await callerOf(harness, member.accessToken)).permissions).toEqual(new Set(['posts.view']));
-    const operator = await oauth.connect(await createOauthUser(harness, 'operator'), { scope });
-    expect((await callerOf(harness, operator.accessToken)).permissions).toEqual(new Set(scope.split(' ')));
   });
 
   test('an access token never has permissions that could take over accounts', async () => {
@@ -188,23 +185,19 @@ describe('an access token', () => {
     expect((await callerOf(harness, connected.accessToken)).permissions).toEqual(new Set(['posts.view']));
   });
 
-  test('an access token follows later changes of its user’s permissions', async () => {
+  test('an access token follows its user’s permissions, and is refreshed with fewer but never with more', async () => {
     const operator = await createOauthUser(harness, 'operator');
-    const { accessToken } = await oauth.connect(operator, { scope: 'posts.view posts.view_all' });
+    const scope = 'posts.view posts.view_all';
+    const { clientId, accessToken, refreshToken } = await oauth.connect(operator, { scope });
+    const permissionsOf = async (token: string) => [...(await callerOf(harness, token)).permissions].sort();
+    expect(await permissionsOf(accessToken)).toEqual(['posts.view', 'posts.view_all']);
     await giveRoles(harness, operator.id, [1]);
-    expect((await callerOf(harness, accessToken)).permissions).toEqual(new Set(['posts.view']));
+    expect(await permissionsOf(accessToken)).toEqual(['posts.view']);
     await giveRoles(harness, operator.id, [3]);
-    expect((await callerOf(harness, accessToken)).permissions).toEqual(
-      new Set(['posts.view', 'posts.view_all']),
-    );
-  });
-
-  test('an access token can be refreshed with fewer permissions, but never with more', async () => {
-    const operator = await createOauthUser(harness, 'operator');
-    const first = await oauth.connect(operator, { scope: 'posts.view posts.view_all' });
-    const less = await oauth.refresh(first.clientId, first.refreshToken, { scope: 'posts.view' });
-    expect((await callerOf(harness, less.body.access_token)).permissions).toEqual(new Set(['posts.view']));
-    const more = await oauth.refresh(first.clientId, less.body.refresh_token, {
+    expect(await permissionsOf(accessToken)).toEqual(['posts.view', 'posts.view_all']);
+    const less = await oauth.refresh(clientId, refreshToken, { scope: 'posts.view' });
+    expect(await permissionsOf(less.body.access_token)).toEqual(['posts.view']);
+    const more = await oauth.refresh(clientId, less.body.refresh_token, {
       scope: 'posts.view users.view_all',
     });
     expect([more.status, more.body.error]).toEqual([400, 'invalid_scope']);
@@ -246,31 +239,28 @@ describe('an access token', () => {
 
 describe('a grant', () => {
   test('revoking a refresh token revokes its whole grant (RFC 7009)', async () => {
-    const { clientId, accessToken, refreshToken } = await oauth.connect(await createOauthUser(harness));
+    const { clientId, accessToken, refreshToken } = await codes.connect();
     expect((await oauth.revoke(clientId, refreshToken)).status).toBe(200);
     expect(await isLive(harness, accessToken)).toBe(false);
     expect(await isRefreshable(clientId, refreshToken)).toBe(false);
   });
 
-  test('revoking an access token revokes its whole grant', async () => {
-    const { clientId, accessToken, refreshToken } = await oauth.connect(await createOauthUser(harness));
+  test('revoking an access token revokes its whole grant, but another client cannot revoke it', async () => {
+    const { clientId, accessToken, refreshToken } = await codes.connect();
+    const other = await oauth.newClient();
+    // The same response as for an unknown token.
+    for (const token of [accessToken, refreshToken, 'fpr_nothing'])
+      expect((await oauth.revoke(other, token)).status).toBe(200);
+    expect(await isLive(harness, accessToken)).toBe(true);
     expect((await oauth.revoke(clientId, accessToken)).status).toBe(200);
     expect(await isLive(harness, accessToken)).toBe(false);
     expect(await isRefreshable(clientId, refreshToken)).toBe(false);
   });
 
-  test('another client cannot revoke a grant, and gets the same response as for an unknown token', async () => {
-    const { accessToken } = await oauth.connect(await createOauthUser(harness));
-    const other = await oauth.newClient();
-    expect((await oauth.revoke(other, accessToken)).status).toBe(200);
-    expect(await isLive(harness, accessToken)).toBe(true);
-    expect((await oauth.revoke(other, 'fpr_nothing')).status).toBe(200);
-  });
-
   test('a change of the password revokes grants, unused codes and pending consents', async () => {
     const person = await createOauthUser(harness);
-    const connected = await oauth.connect(person);
-    const unused = await oauth.newCode(person);
+    const connected = await codes.connect(person);
+    const unused = await codes.newCode(person);
     const browser = oauth.browse();
     const params = { client_id: await oauth.newClient(), code_challenge: createPkce().challenge };
     const consent = await oauth.signIn(browser, params, person);
@@ -288,7 +278,7 @@ describe('a grant', () => {
 
   test('an erasure of the account revokes its grants', async () => {
     const person = await createOauthUser(harness);
-    const { clientId, accessToken, refreshToken } = await oauth.connect(person);
+    const { clientId, accessToken, refreshToken } = await codes.connect(person);
     const operator = await joinAs(harness, 'operator');
     expect((await harness.send('DELETE', `/users/${person.id}`, { as: operator.caller })).status).toBe(204);
     expect(await isLive(harness, accessToken)).toBe(false);
@@ -327,10 +317,10 @@ describe('a grant', () => {
 
   test('no grant survives a change of the password that races with twenty refreshes', async () => {
     const person = await createOauthUser(harness);
-    const grants = await Promise.all(Array.from({ length: 20 }, () => oauth.connect(person)));
+    const grants = await Promise.all(Array.from({ length: 10 }, () => codes.connect(person)));
     const [changed, ...refreshed] = await Promise.all([
       changePassword(person),
-      ...grants.map((grant) => oauth.refresh(grant.clientId, grant.refreshToken)),
+      ...[...grants, ...grants].map((grant) => oauth.refresh(grant.clientId, grant.refreshToken)),
     ]);
     expect(changed.status).toBe(200);
     for (const { status } of refreshed) expect([200, 400]).toContain(status);
@@ -363,7 +353,7 @@ describe('expiry', () => {
   });
 
   test('an access token expires after an hour, an unused refresh token after thirty days', async () => {
-    const { clientId, accessToken, refreshToken } = await oauth.connect(await createOauthUser(harness));
+    const { clientId, accessToken, refreshToken } = await codes.connect();
     harness.clock.advance(HOUR_MS - 1_000);
     expect(await isLive(harness, accessToken)).toBe(true);
     harness.clock.advance(1_000);

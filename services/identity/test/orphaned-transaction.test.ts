@@ -17,9 +17,9 @@ afterAll(async () => {
   await sandbox.close();
 });
 
-const TIMEOUT_MS = 2_000;
-/** The response comes by the deadline of the request; ten times that allows for a busy machine. */
-const BOUND_MS = 10 * TIMEOUT_MS;
+const TIMEOUT_MS = 500;
+/** The response comes by the deadline of the request; the rest allows for a busy machine. */
+const BOUND_MS = 20_000;
 
 const deleteAccount = (person: Person, body: Record<string, unknown>, headers: Record<string, string> = {}) =>
   harness.send('POST', '/auth/delete-account', {

@@ -154,15 +154,6 @@ describe('a reset by SMS that leaves the second factor on', () => {
     expect(await keepsSecondFactor(person)).toBe(true);
   });
 
-  test.each(['operator', 'administrator'] as const)(
-    'the second factor of an %s survives a reset even if the phone is not proven',
-    async (role) => {
-      const person = await joinAs(harness, role);
-      await setUp(harness, person);
-      expect(await keepsSecondFactor(person)).toBe(true);
-    },
-  );
-
   test('the second factor of a user with a single operator permission survives a reset', async () => {
     const person = await join(harness);
     const role = { _id: 77, name: 'auditor', title: 'Auditor', permissions: ['audit.view'] };
@@ -274,7 +265,7 @@ describe('a code for the current phone', () => {
 });
 
 test('a setup that races with a reset by SMS leaves no second factor from before the reset', async () => {
-  for (let round = 0; round < 5; round += 1) {
+  for (let round = 0; round < 2; round += 1) {
     const stranger = await join(harness);
     const { secret } = (await begin(harness, stranger)).body;
     const headers = newAddress();
@@ -298,10 +289,7 @@ test('phones of accounts that exist at the upgrade are proven, and later ones ar
   // The form in which 1.0.0 stored it.
   await users.updateOne({ _id: earlier.id as never }, { $unset: { phone_proven: 1 } });
   await harness.database.collection('upgrades').deleteMany({});
-  const replicas = await Promise.all(
-    [1, 2].map(() => startIdentity(harness.config, { clock: harness.clock })),
-  );
-  for (const replica of replicas) await replica.close();
+  await (await startIdentity(harness.config, { clock: harness.clock })).close();
   const upgrade = { _id: 'phones of earlier accounts are proven' as never };
   expect(await harness.database.collection('upgrades').countDocuments(upgrade)).toBe(1);
   const later = await join(harness);
@@ -311,38 +299,21 @@ test('phones of accounts that exist at the upgrade are proven, and later ones ar
 });
 
 describe('a username that reads as a phone number', () => {
-  const SPELLINGS = [
-    '09351234567',
-    '9351234567',
-    '989351234567',
-    '00989351234567',
-    '0935-123-4567',
-    '0935.123.4567',
-  ];
-
-  test.each(SPELLINGS)(
-    'the username %s is rejected with 422 at registration and at every change',
-    async (username) => {
-      const [person, operator] = [await join(harness), await joinAs(harness, 'administrator')];
-      const answers = [
-        await harness.send('POST', '/auth/register', {
-          body: registration({ username }),
-          headers: newAddress(),
-        }),
-        await putMe(person, { username }),
-        await harness.send('PUT', `/users/${person.id}`, { as: operator.caller, body: { username } }),
-      ];
-      for (const { status, body } of answers)
-        expect([status, body.errors]).toEqual([422, { username: ['A username cannot be a phone number.'] }]);
-    },
-  );
-
-  test.each(['1370', 'ali1370', '12345678', 'ali.0935', '0935_ali'])(
-    'the username %s does not read as a phone number',
-    async (username) => {
-      expect((await join(harness, { username })).user.username).toBe(username);
-    },
-  );
+  // src/domain/account-fields.test.ts has more of them.
+  test('a username that reads as a phone number is rejected with 422 at registration and at every change', async () => {
+    const username = '0935-123-4567';
+    const [person, operator] = [await join(harness), await joinAs(harness, 'administrator')];
+    const answers = [
+      await harness.send('POST', '/auth/register', {
+        body: registration({ username }),
+        headers: newAddress(),
+      }),
+      await putMe(person, { username }),
+      await harness.send('PUT', `/users/${person.id}`, { as: operator.caller, body: { username } }),
+    ];
+    for (const { status, body } of answers)
+      expect([status, body.errors]).toEqual([422, { username: ['A username cannot be a phone number.'] }]);
+  });
 
   test('an existing username that reads as a phone number can be kept and used to sign in', async () => {
     const [person, operator] = [await join(harness), await joinAs(harness, 'administrator')];

@@ -1,6 +1,6 @@
 /**
  * A crash-test process whose purge rounds stop at a chosen step. `purge(userId, nth)` runs a round over this account,
- * on separate connections, and stops forever at its nth step (counted from 1). A step is a call to a store, the outbox or the
+ * in separate sessions, and stops forever at its nth step (counted from 1). A step is a call to a store, the outbox or the
  * blockers, or the beginning, the commit or the end of a transaction.
  */
 import { systemClock } from '@fitness/shared/kernel/clock.ts';
@@ -8,6 +8,7 @@ import { answer } from '@fitness/shared/testing/crash-process.ts';
 import { readConfig } from '../src/config.ts';
 import type { AllDependencies } from '../src/dependencies.ts';
 import type { Store } from '../src/store/store.ts';
+import { createUseCases } from '../src/use-cases.ts';
 import { openReplica } from './purge-support.ts';
 
 const config = readConfig();
@@ -64,6 +65,8 @@ const instrument = (dependencies: AllDependencies, userId: number, step: Step): 
   blockers: withSteps(step, 'blockers', dependencies.blockers),
 });
 
+const { dependencies } = await openReplica(config, systemClock);
+
 /** Resolves with the step at which the round stopped, or with undefined when it completed. */
 const purge = (userId: number, nth: number): Promise<string | undefined> =>
   new Promise((resolve, reject) => {
@@ -74,9 +77,8 @@ const purge = (userId: number, nth: number): Promise<string | undefined> =>
       resolve(name);
       await new Promise(() => undefined);
     };
-    openReplica(config, systemClock, (dependencies) => instrument(dependencies, userId, step))
-      .then((replica) => replica.purge())
-      .then(() => resolve(undefined), reject);
+    const { purgeAccounts } = createUseCases(instrument(dependencies, userId, step));
+    purgeAccounts().then(() => resolve(undefined), reject);
   });
 
 answer({ purge });

@@ -34,15 +34,14 @@ afterAll(async () => {
   await harness.close();
 });
 
-/** Either the account is complete and no event was published, or it is erased and one event was published. */
+/** After `events.settled`: either the account is complete and no event was published, or it is erased and one was. */
 const expectAllOrNothing = async (id: number): Promise<void> => {
   const account = await accountOf(harness, id);
   const seen = {
     erased: account?.erased_at !== null,
     anonymous: account?.username === null,
     keys: await harness.database.collection('login_keys').countDocuments({ user_id: id }),
-    published: (await events.publishedAbout(id)).filter(({ type }) => type === 'identity.account.deleted')
-      .length,
+    published: events.received(id).filter(({ type }) => type === 'identity.account.deleted').length,
   };
   expect(seen).toEqual(
     seen.erased
@@ -79,6 +78,7 @@ test('erasures and postponements that are killed at any step are completed exact
     harness.standIns.blockers.push({ userId, code: 'gym_ownership', extras: { count: 1 } });
   });
   await crashing.kill();
+  await events.settled();
   for (const id of [...erased.ids, ...postponed.ids]) await expectAllOrNothing(id);
   expect(erased.stoppedAt).toEqual([
     'blockers.evaluate',
@@ -104,6 +104,7 @@ test('erasures and postponements that are killed at any step are completed exact
     'committed',
   ]);
   await purgeRemaining();
+  await events.settled();
   for (const id of erased.ids) {
     await expectAllOrNothing(id);
     expect((await accountOf(harness, id))?.erased_at).not.toBeNull();

@@ -25,8 +25,12 @@ import {
   startHarness,
 } from './support.ts';
 
-/** The default daily limit. */
-const WRONG_CODES = 30;
+/**
+ * The daily limit in these tests; src/config.test.ts has the default. Correct codes count while they are compared, so it is
+ * not below the number of concurrent ones.
+ */
+const WRONG_CODES = 20;
+const TOO_MANY = WRONG_CODES + 5;
 
 let harness: Harness;
 /** Another replica of the service. */
@@ -34,7 +38,7 @@ let replica: Replica;
 /** Runs once before the next transaction of the replica. */
 let meanwhile: (() => Promise<Answer>) | undefined;
 beforeAll(async () => {
-  harness = await startHarness();
+  harness = await startHarness({ WRONG_SECOND_FACTOR_CODES_PER_ACCOUNT: String(WRONG_CODES) });
   replica = await openReplica(harness.config, harness.clock, (dependencies) => {
     const { store } = dependencies;
     const transaction: typeof store.transaction = async (work, options) => {
@@ -79,7 +83,7 @@ const storedText = async (): Promise<string> =>
   JSON.stringify(await harness.database.collection('second_factors').find().toArray());
 
 describe('setting up', () => {
-  test('a second factor is armed only once a code for its secret is entered', async () => {
+  test('a second factor is armed only once a code for its secret is entered, which is used up', async () => {
     const person = await join(harness);
     const setup = await begin(harness, person);
     expect([setup.status, Object.keys(setup.body)]).toEqual([200, ['secret', 'otpauth_url']]);
@@ -98,19 +102,16 @@ describe('setting up', () => {
     expect(new Set(armed.body.recovery_codes).size).toBe(10);
     const withoutCode = await logIn(harness, person.user.username);
     expect([withoutCode.status, withoutCode.body.errors]).toEqual([422, REQUIRED]);
+    // The code that armed the factor is not accepted again.
+    expect((await logInWith(harness, person, codeOf(harness, secret))).body.errors).toEqual(USED);
     expect(await changesOf(person)).toEqual(['second_factor_armed']);
   });
 
   test('neither the secret nor a recovery code is stored in readable form', async () => {
     const person = await join(harness);
-    const setup = await begin(harness, person);
     const { recoveryCodes, secret } = await setUp(harness, person);
     const text = await storedText();
-    for (const shown of [
-      setup.body.secret,
-      secret,
-      ...recoveryCodes.flatMap((code) => [code, code.replaceAll('-', '')]),
-    ])
+    for (const shown of [secret, ...recoveryCodes.flatMap((code) => [code, code.replaceAll('-', '')])])
       expect(text).not.toContain(shown);
   });
 
@@ -161,10 +162,10 @@ describe('setting up', () => {
       expect((await arm(harness, other, '123456')).status).toBe(403);
       expect((await disarm(harness, other, '123456')).status).toBe(403);
     }
-    const answers = await twenty((index) =>
+    const answers = await atOnce(12, (index) =>
       index % 2 === 0 ? begin(harness, person, 'wrong') : disarm(harness, person, '123456', 'wrong'),
     );
-    expect([countOf(answers, 422), countOf(answers, 429)]).toEqual([10, 10]);
+    expect([countOf(answers, 422), countOf(answers, 429)]).toEqual([10, 2]);
     expect((await begin(harness, person)).status).toBe(429);
   });
 
@@ -200,14 +201,6 @@ describe('setting up', () => {
     expect((await logInWith(harness, person, armed[0]?.body.recovery_codes[0])).status).toBe(200);
     expect((await changesOf(person)).filter((change) => change === 'second_factor_armed')).toHaveLength(1);
   });
-
-  test('guessed codes are limited during the setup as during sign-ins', async () => {
-    const person = await join(harness);
-    const { secret } = (await begin(harness, person)).body;
-    const answers = await atOnce(60, () => arm(harness, person, wrongCodeOf(harness, secret)));
-    expect([countOf(answers, 422), countOf(answers, 429)]).toEqual([WRONG_CODES, 60 - WRONG_CODES]);
-    expect((await arm(harness, person, codeOf(harness, secret))).status).toBe(429);
-  });
 });
 
 describe('signing in', () => {
@@ -227,16 +220,11 @@ describe('signing in', () => {
     expect(await isLive(harness, signedIn.body.token)).toBe(true);
   });
 
-  test.each([
-    ['a list', ['123456']],
-    ['an object', { $gt: '' }],
-    ['a number', 123_456],
-    ['an empty text', ''],
-    ['a long text', '1'.repeat(101)],
-  ])('a sign-in whose code is %s is rejected with 422 under totp', async (_name, totp) => {
+  test('a sign-in whose code is no short text is rejected with 422 under totp', async () => {
     const person = await join(harness);
     await setUp(harness, person);
-    expect(fieldsOf(await logInWith(harness, person, totp))).toEqual(refused('totp'));
+    for (const totp of [['123456'], { $gt: '' }, 123_456, '', '1'.repeat(101)])
+      expect([totp, fieldsOf(await logInWith(harness, person, totp))]).toEqual([totp, refused('totp')]);
   });
 
   test('a sign-in without a second factor ignores a code', async () => {
@@ -251,15 +239,11 @@ describe('signing in', () => {
       const answer = await logInWith(harness, person, codeOf(harness, secret, steps));
       expect([answer.status, answer.body.errors]).toEqual([422, WRONG]);
     }
-    for (const steps of [-1, 0, 1]) {
+    for (const steps of [-1, 0]) {
       expect((await logInWith(harness, person, codeOf(harness, secret, steps))).status).toBe(200);
     }
-  });
-
-  test('a sign-in accepts the code in any digits and with a space', async () => {
-    const person = await join(harness);
-    const { secret } = await setUp(harness, person);
-    const code = codeOf(harness, secret);
+    // In any digits and with a space.
+    const code = codeOf(harness, secret, 1);
     const persian = code.replaceAll(/\d/g, (digit) => String.fromCharCode(0x06f0 + Number(digit)));
     expect((await logInWith(harness, person, ` ${persian.slice(0, 3)} ${persian.slice(3)}`)).status).toBe(
       200,
@@ -277,14 +261,6 @@ describe('signing in', () => {
     }
     harness.clock.advance(2 * TOTP_STEP_MS);
     expect((await logInWith(harness, person, codeOf(harness, secret))).status).toBe(200);
-  });
-
-  test('the code that armed the factor is not accepted again', async () => {
-    const person = await join(harness);
-    const { secret } = (await begin(harness, person)).body;
-    const code = codeOf(harness, secret);
-    await arm(harness, person, code);
-    expect((await logInWith(harness, person, code)).body.errors).toEqual(USED);
   });
 
   test('one of twenty concurrent sign-ins with the same code succeeds', async () => {
@@ -328,13 +304,6 @@ describe('a recovery code', () => {
     const used = (await changesOf(person)).filter((change) => change === 'recovery_code_used');
     expect(used).toHaveLength(1);
   });
-
-  test('a recovery code of another account is wrong', async () => {
-    const [person, other] = [await join(harness), await join(harness)];
-    await setUp(harness, person);
-    const { recoveryCodes } = await setUp(harness, other);
-    expect((await logInWith(harness, person, recoveryCodes[0])).body.errors).toEqual(WRONG);
-  });
 });
 
 describe('wrong codes', () => {
@@ -343,10 +312,10 @@ describe('wrong codes', () => {
     const { secret, recoveryCodes } = await setUp(harness, person);
     const others = await setUp(harness, other);
     const wrong = wrongCodeOf(harness, secret);
-    const answers = await atOnce(60, (index) =>
+    const answers = await atOnce(TOO_MANY, (index) =>
       logInWith(harness, person, index % 4 === 0 ? 'AAAA-BBBB' : wrong),
     );
-    expect([countOf(answers, 422), countOf(answers, 429)]).toEqual([WRONG_CODES, 60 - WRONG_CODES]);
+    expect([countOf(answers, 422), countOf(answers, 429)]).toEqual([WRONG_CODES, TOO_MANY - WRONG_CODES]);
     const limited = await logInWith(harness, person, codeOf(harness, secret));
     expect([limited.status, limited.body]).toEqual([
       429,
@@ -355,12 +324,14 @@ describe('wrong codes', () => {
     expect(Number(limited.headers.get('retry-after'))).toBeGreaterThan(0);
     expect((await disarm(harness, person, codeOf(harness, secret))).status).toBe(429);
     expect((await logInWith(harness, person, recoveryCodes[0])).status).toBe(200);
+    // A recovery code of another account is wrong.
+    expect((await logInWith(harness, other, recoveryCodes[1])).body.errors).toEqual(WRONG);
     expect((await logInWith(harness, other, codeOf(harness, others.secret))).status).toBe(200);
     const locked = (await changesOf(person)).filter((change) => change === 'second_factor_locked');
     expect(locked).toHaveLength(1);
   });
 
-  test('codes beyond the limit are not compared, however many are tried at once', async () => {
+  test('guessed codes are limited during the setup too, and those beyond the limit are not compared', async () => {
     const person = await join(harness);
     const { secret } = (await begin(harness, person)).body;
     const { dependencies } = replica;
@@ -372,11 +343,11 @@ describe('wrong codes', () => {
     };
     const { ownSecondFactor } = createUseCases({ ...dependencies, secretBox: { ...secretBox, open } });
     const wrong = wrongCodeOf(harness, secret);
-    const outcomes = await atOnce(60, () =>
+    const outcomes = await atOnce(TOO_MANY, () =>
       ownSecondFactor.arm(person.caller, wrong).catch(({ kind }: { kind: string }) => kind),
     );
     expect(outcomes.filter((kind) => kind === 'validation')).toHaveLength(WRONG_CODES);
-    expect(outcomes.filter((kind) => kind === 'rate_limited')).toHaveLength(60 - WRONG_CODES);
+    expect(outcomes.filter((kind) => kind === 'rate_limited')).toHaveLength(TOO_MANY - WRONG_CODES);
     expect(compared).toBe(WRONG_CODES);
     // A correct code is refused too.
     const late = ownSecondFactor.arm(person.caller, codeOf(harness, secret));
@@ -387,7 +358,7 @@ describe('wrong codes', () => {
   test('a stranger without the password cannot use up the limit of wrong codes', async () => {
     const person = await join(harness);
     const { secret } = await setUp(harness, person);
-    await twenty(() => logInWith(harness, person, wrongCodeOf(harness, secret), 'not the password'));
+    await atOnce(3, () => logInWith(harness, person, wrongCodeOf(harness, secret), 'not the password'));
     expect(await attemptsLeft(person)).toBe(WRONG_CODES);
     expect((await logInWith(harness, person, codeOf(harness, secret))).status).toBe(200);
   });
@@ -468,7 +439,7 @@ describe('removing', () => {
   });
 
   test('a removal and sign-ins that race for one code use it once', async () => {
-    for (let round = 0; round < 8; round += 1) {
+    for (let round = 0; round < 2; round += 1) {
       const person = await join(harness);
       const { recoveryCodes } = await setUp(harness, person);
       const code = recoveryCodes[0];

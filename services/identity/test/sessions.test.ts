@@ -141,17 +141,15 @@ describe('ending a session', () => {
     ]);
   });
 
-  test.each(['personal', 'restricted', 'oauth'] as const)(
-    'a %s token can neither list nor end sessions: 403',
-    async (tokenKind) => {
-      const person = await join(harness);
-      const [session] = await sessionsOf(person);
+  test('only a session can list and end sessions', async () => {
+    const person = await join(harness);
+    const [session] = await sessionsOf(person);
+    for (const tokenKind of ['personal', 'restricted', 'oauth'] as const) {
       const as = { ...person.caller, tokenKind };
-      expect((await list(as)).status).toBe(403);
-      expect((await revoke(as, session?.id)).status).toBe(403);
-      expect(await isLive(harness, person.token)).toBe(true);
-    },
-  );
+      expect([(await list(as)).status, (await revoke(as, session?.id)).status]).toEqual([403, 403]);
+    }
+    expect(await isLive(harness, person.token)).toBe(true);
+  });
 });
 
 describe('an operator who ends the session of a member', () => {
@@ -243,7 +241,7 @@ describe('three replicas', () => {
 
   test('three replicas refuse a session as soon as one of three concurrent requests has ended it', async () => {
     const person = await join(harness);
-    for (let round = 0; round < 5; round += 1) {
+    for (let round = 0; round < 2; round += 1) {
       const token = await logInFrom(person);
       for (const replica of replicas) expect(await replica.introspect(token)).toBe(true);
       const [session] = await sessionsOf(person);

@@ -1,6 +1,6 @@
 /** Where staff needs a second factor, roles with an operator's permission cannot be used without one. */
 import { createPkce } from '@fitness/contracts/testing/oauth-client.ts';
-import { MEMBER_PERMISSIONS, OPERATOR_PERMISSIONS, PERMISSIONS } from '@fitness/shared/kernel/permissions.ts';
+import { MEMBER_PERMISSIONS, OPERATOR_PERMISSIONS } from '@fitness/shared/kernel/permissions.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { oauthOf } from './oauth-support.ts';
 import { codeOf, disarm, logInWith, setUp } from './second-factor-support.ts';
@@ -165,14 +165,4 @@ test('the first administrator signs in, sets up a second factor, and then admini
 test('members need no second factor', async () => {
   const { caller } = await join(harness);
   expect([sorted(caller.permissions), caller.withheld]).toEqual([sorted(MEMBER_PERMISSIONS), undefined]);
-});
-
-test('staff acts without a second factor if it is optional', async () => {
-  const optional = await startHarness({ STAFF_SECOND_FACTOR: 'optional' });
-  try {
-    const { caller } = await joinAs(optional, 'administrator');
-    expect([sorted(caller.permissions), caller.withheld]).toEqual([sorted(PERMISSIONS), undefined]);
-  } finally {
-    await optional.close();
-  }
 });

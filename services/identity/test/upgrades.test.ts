@@ -78,7 +78,7 @@ test('accounts of 1.0.0 are found in every spelling, even after killed and concu
 });
 
 test('an account that is erased while its texts are corrected leaves no texts', async () => {
-  const people = await Promise.all(Array.from({ length: 30 }, () => join(harness)));
+  const people = await Promise.all(Array.from({ length: 8 }, () => join(harness)));
   const ids = people.map(({ id }) => id);
   await texts().deleteMany({ row: { $in: ids } });
   const corrected = createUsers(harness.database, revocations).reindex(NO_PROGRESS);

@@ -14,12 +14,14 @@ import type { MediaDefinition } from '@fitness/proto/gen/fitness/media/v1/Media.
 import type { StoreBillingDefinition } from '@fitness/proto/gen/fitness/store_billing/v1/StoreBilling.ts';
 import type { WalletDefinition } from '@fitness/proto/gen/fitness/wallet/v1/Wallet.ts';
 import type { ServiceDefinition } from '@grpc/grpc-js';
-import { loadSync } from '@grpc/proto-loader';
+import { loadSync, type PackageDefinition } from '@grpc/proto-loader';
 
 const PROTO_DIRECTORY = dirname(fileURLToPath(import.meta.resolve('@fitness/proto/package.json')));
 
-const load = <Definition>(file: string, service: string): Definition => {
-  const loaded = loadSync(file, {
+const packages = new Map<string, PackageDefinition>();
+
+const loadPackage = (file: string): PackageDefinition =>
+  loadSync(file, {
     keepCase: true,
     longs: Number,
     enums: String,
@@ -27,12 +29,16 @@ const load = <Definition>(file: string, service: string): Definition => {
     oneofs: true,
     includeDirs: [PROTO_DIRECTORY],
   });
+
+const load = <Definition>(file: string, service: string): Definition => {
+  const loaded = packages.get(file) ?? loadPackage(file);
+  packages.set(file, loaded);
   const definition = loaded[service];
   if (definition === undefined) throw new Error(`${file} does not define ${service}`);
   return definition as ServiceDefinition as Definition;
 };
 
-/** The gRPC services by name, loaded on demand. */
+/** The gRPC services by name, loaded on demand, each file once. */
 export const grpcDefinitions = {
   auditLog: () => load<AuditLogDefinition>('common/v1/audit.proto', 'fitness.common.v1.AuditLog'),
   blockers: () => load<BlockersDefinition>('common/v1/blockers.proto', 'fitness.common.v1.Blockers'),

@@ -87,6 +87,8 @@ export interface Overrides {
   databaseWaitMs?: number | undefined;
   /** How often the log reports an index or an upgrade that takes long, in milliseconds. */
   indexNoticeMs?: number | undefined;
+  /** Delays of the tries of an event after the first, in milliseconds. */
+  retryDelaysMs?: readonly number[] | undefined;
   /** For the command `upgrade`: prepare the database, serve nothing. */
   upgradeOnly?: boolean | undefined;
 }
@@ -354,7 +356,7 @@ const serve = async (
   if (options.upgradeOnly === true) return upgrade(runtime, transports, options);
   addOperationsMetrics(runtime);
   addAuditMetrics(runtime.metrics, runtime.connection, ['log', ...(transports.audits ?? [])]);
-  const { times, closeGraceMs = times.finishMs, indexNoticeMs, onAdvance } = options;
+  const { times, closeGraceMs = times.finishMs, indexNoticeMs, retryDelaysMs, onAdvance } = options;
   const { service, log, cleanup, connection, broker, health, metrics, signer, tls, audit } = runtime;
   let closeServers = async (): Promise<unknown> => undefined;
   try {
@@ -380,6 +382,7 @@ const serve = async (
       service,
       consumers: transports.consumers.map((consumer) => withKeyErasure(consumer, audit)),
       log,
+      retryDelaysMs,
       onOutcome: (event, outcome) => metrics.eventsHandled.inc({ event, outcome }),
     });
     cleanup.defer('event consumers', () => consumers.close());

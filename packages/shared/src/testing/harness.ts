@@ -72,14 +72,13 @@ export const dropDatabase = async (config: {
   MONGODB_URI: string;
   MONGODB_DATABASE: string;
 }): Promise<void> => {
+  // On temporary servers nothing is dropped: SecantusDB blocks on a drop during an open transaction.
+  if (process.env.TEST_KEEP_DATABASES !== undefined) return;
   const connection = await createConnection(config.MONGODB_URI, {
     dbName: config.MONGODB_DATABASE,
   }).asPromise();
-  // On temporary servers nothing is dropped: SecantusDB blocks on a drop during an open transaction.
-  if (process.env.TEST_KEEP_DATABASES === undefined) {
-    await connection.dropDatabase();
-    await auditSealsOf(connection).dropDatabase();
-  }
+  await connection.dropDatabase();
+  await auditSealsOf(connection).dropDatabase();
   await connection.close();
 };
 
@@ -239,7 +238,7 @@ export const apiClient =
     const answer = await toAnswer(response);
     const route = answer.headers.get(ROUTE_HEADER)?.replaceAll(/:(\w+)/g, '{$1}');
     if (answer.status >= 400 && route !== undefined && answer.body !== undefined)
-      await assertErrorIsDocumented(baseUrl, {
+      await assertErrorIsDocumented(service, baseUrl, {
         method,
         path: route,
         status: answer.status,

@@ -34,8 +34,11 @@ export interface EpochStore {
 const CLOSE_TIMEOUT_MS = 200;
 const ADVANCE_TIMEOUT_MS = 500;
 const RETRY_DELAY_MS = 100;
-/** Allows for clocks of different speed, and for a record that is read just before it expires. */
-const MARGIN_MS = 250;
+/**
+ * Without an acknowledgement of Redis, a revocation waits until every record has expired. The margin allows for clocks of
+ * different speed, and for a record that is read just before it expires.
+ */
+export const REVOCATION_WAIT_MS = RECORD_LIFETIME_MS + 250;
 /** How often the id is read again, in case it was lost while the connection stayed open. */
 const STORE_ID_INTERVAL_MS = 1_000;
 
@@ -44,11 +47,13 @@ export const createCredentialEpochs = ({
   namespace,
   random,
   log,
+  waitMs = REVOCATION_WAIT_MS,
 }: {
   redis: Redis;
   namespace: string;
   random: Random;
   log: Logger;
+  waitMs?: number | undefined;
 }): CredentialEpochs & EpochStore => {
   /** Returns whether Redis has acknowledged it in time. */
   const set = async (
@@ -86,7 +91,7 @@ export const createCredentialEpochs = ({
     },
 
     advance: async (subjects) => {
-      const giveUpAt = performance.now() + RECORD_LIFETIME_MS + MARGIN_MS;
+      const giveUpAt = performance.now() + waitMs;
       for (let isLogged = false; ; isLogged = true) {
         const leftMs = giveUpAt - performance.now();
         // Each attempt writes a different value: a late one must not restore an earlier epoch.

@@ -49,3 +49,8 @@ test('the many networks of one home line do not take the places of other clients
   expect(refused.length).toBeGreaterThan(100);
   expect(refused).not.toContain('2001:db8:0:100::/64');
 });
+
+test('passwords are hashed with argon2id at the cost of production by default', async () => {
+  const passwords = await createPasswords(LONG_MS);
+  expect(await passwords.hash('a password', 'honest')).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/);
+});

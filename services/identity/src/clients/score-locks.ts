@@ -16,7 +16,6 @@ export interface ScoreLocks {
 
 /** The lock of a crashed process expires after this time; a living holder renews it. */
 const LOCK_TTL_MS = 10_000;
-const RENEW_INTERVAL_MS = 3_000;
 // An expired lock may belong to another holder by now.
 const IF_HELD = "if redis.call('get', KEYS[1]) ~= ARGV[1] then return 0 end";
 const RENEW = `${IF_HELD} return redis.call('pexpire', KEYS[1], ARGV[2])`;
@@ -26,11 +25,13 @@ interface ScoreLocksOptions {
   keyPrefix: string;
   random: Random;
   log: Logger;
+  /** How often a holder renews its lock, in milliseconds. */
+  renewIntervalMs?: number;
 }
 
 export const createScoreLocks = (
   redis: Redis,
-  { keyPrefix, random, log }: ScoreLocksOptions,
+  { keyPrefix, random, log, renewIntervalMs = 3_000 }: ScoreLocksOptions,
 ): ScoreLocks => ({
   acquire: async (userId) => {
     const key = `${keyPrefix}:referral-score:${userId}`;
@@ -44,7 +45,7 @@ export const createScoreLocks = (
     // When renewal or release fails, the lock expires by itself.
     const renewal = setInterval(() => {
       redis.eval(RENEW, 1, key, holder, LOCK_TTL_MS).catch(() => {});
-    }, RENEW_INTERVAL_MS);
+    }, renewIntervalMs);
     return async () => {
       clearInterval(renewal);
       await redis.eval(RELEASE, 1, key, holder).catch(() => {});

@@ -50,17 +50,21 @@ interface ResetPassword {
   reset(input: { login: string; code: string; password: string }, client: Client): Promise<void>;
 }
 
-/** Maximum number of requests that are processed at once, because other routes also need the database. */
-export const REQUESTS_AT_ONCE = 16;
-/** Maximum number of waiting requests. No code is sent for further ones. */
-export const REQUESTS_WAITING = 200;
+/**
+ * Maximum number of requests that are processed at once, because other routes also need the database, and of waiting requests. No
+ * code is sent for further ones.
+ */
+export const REQUESTS = { atOnce: 16, waiting: 200 };
 
-export const createResetPassword = (dependencies: ResetPasswordDependencies): ResetPassword => {
+export const createResetPassword = (
+  dependencies: ResetPasswordDependencies,
+  { atOnce, waiting } = REQUESTS,
+): ResetPassword => {
   const { store, passwords, clock, log, takeReset, smsBudget } = dependencies;
   const { sendCode, backgroundTasks, networkHash, securityNotices } = dependencies;
 
   // Queued by address, so that a stranger with many requests does not displace others.
-  const requests = createFairQueue({ maxRunning: REQUESTS_AT_ONCE, maxWaiting: () => REQUESTS_WAITING });
+  const requests = createFairQueue({ maxRunning: atOnce, maxWaiting: () => waiting });
 
   /** Undefined for an unknown login, or when a limit is exceeded. `isAddressAllowed`: whether the address is within its limit. */
   const findWithinLimit = async (
