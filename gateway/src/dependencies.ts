@@ -51,6 +51,7 @@ export const NAME = 'gateway';
 export interface GatewayOverrides extends Overrides {
   readTimeoutMs?: number;
   livePollMs?: number;
+  replicaRefreshMs?: number | undefined;
 }
 
 /**
@@ -126,6 +127,7 @@ export const createDependencies = async (
     random = systemRandom,
     readTimeoutMs = READ_TIMEOUT_MS,
     livePollMs = LIVE_POLL_MS,
+    replicaRefreshMs,
   }: GatewayOverrides,
   log: Logger,
   cleanup: Cleanup,
@@ -136,7 +138,8 @@ export const createDependencies = async (
   const metrics = createMetrics(NAME, { defaults: config.NODE_ENV !== 'test' });
   const signer = openCallerSigner(NAME, config, log);
   const tls = openTls(config, metrics, log, cleanup);
-  const { urls, agents, identity } = connectServices(config, { signer, tls, metrics, cleanup });
+  const services = { signer, tls, metrics, cleanup, replicaRefreshMs };
+  const { urls, agents, identity } = connectServices(config, services);
   const readBody = createReadBody({
     bytes: BODY_LIMIT_BYTES,
     timeoutMs: config.BODY_TIMEOUT_MS,
@@ -184,9 +187,16 @@ export const createDependencies = async (
 /** Connections are opened at their first use. */
 const connectServices = (
   config: GatewayConfig,
-  { signer, tls, metrics, cleanup }: Pick<Dependencies, 'signer' | 'tls' | 'metrics'> & { cleanup: Cleanup },
+  {
+    signer,
+    tls,
+    metrics,
+    cleanup,
+    replicaRefreshMs,
+  }: Pick<Dependencies, 'signer' | 'tls' | 'metrics'> &
+    Pick<GatewayOverrides, 'replicaRefreshMs'> & { cleanup: Cleanup },
 ): Pick<Dependencies, 'urls' | 'agents' | 'identity'> => {
-  const replicas = createReplicas(serviceReplicas(config));
+  const replicas = createReplicas(serviceReplicas(config), replicaRefreshMs);
   cleanup.defer('addresses of the services', () => replicas.close());
   const identity = createGrpcClient({
     definition: grpcDefinitions.identity(),

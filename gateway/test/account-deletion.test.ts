@@ -62,6 +62,11 @@ const signIn = async (browser: Browser): Promise<BrowserPage> => {
   const page = await browser.get(PATH);
   return follow(browser, await browser.submit(page, 'login', { login: 'sara', password: 'secret-password' }));
 };
+/** The page of a session that {@link signIn} has begun. */
+const openSession = (browser: Browser): Promise<BrowserPage> => {
+  browser.cookies.set(`account_deletion ${PATH}`, { value: `user.${MEMBER_TOKEN}`, path: PATH });
+  return browser.get(PATH);
+};
 /** Another visitor with a cookie. */
 const withGuest = async (): Promise<Browser> => {
   const browser = browse();
@@ -215,7 +220,7 @@ describe('a forged form', () => {
     ['from a sibling domain', { 'sec-fetch-site': 'same-site' }],
   ])('a form %s is rejected with 403, even with the right token', async (_name, headers) => {
     const browser = browse();
-    await signIn(browser);
+    await openSession(browser);
     const page = await browser.get(PATH);
     const before = allReceived(gateway).length;
     const fields = { password: 'secret-password' };
@@ -326,7 +331,7 @@ describe('signing in', () => {
 describe('a signed-in user', () => {
   test('blockers are listed with how to settle them, and the deletion cannot be continued', async () => {
     gateway.blockers.set(7, [{ code: 'unsettled_balance', extras_json: '{"balance":5000}' }]);
-    const page = await signIn(browse());
+    const page = await openSession(browse());
     expect(page.html).toContain('Your wallet balance is 5,000 Tooman.');
     expect(page.html).toContain('Withdraw the money');
     expect(formOf(page.html).buttons).toEqual(['sign_out']);
@@ -334,7 +339,7 @@ describe('a signed-in user', () => {
 
   test('a negative balance is settled only by a deposit', async () => {
     gateway.blockers.set(7, [{ code: 'unsettled_balance', extras_json: '{"balance":-5000}' }]);
-    const { html } = await signIn(browse());
+    const { html } = await openSession(browse());
     expect(html).toContain('deposit the missing amount');
     expect(html).not.toContain('Withdraw the money');
   });
@@ -344,7 +349,7 @@ describe('a signed-in user', () => {
     const body = { error: 'blocked', code: 'account_deletion_blocked', blockers };
     for (const action of ['send_code', 'confirm']) {
       const browser = browse();
-      const page = await signIn(browser);
+      const page = await openSession(browser);
       replies.set('POST /api/v1/auth/delete-account', { status: 409, body });
       const blocked = await browser.submit(page, action, { password: 'secret-password', code: '123456' });
       expect([blocked.status, blocked.html.includes('You own 1 gym.')]).toEqual([409, true]);
@@ -354,7 +359,7 @@ describe('a signed-in user', () => {
 
   test('both phases call the API with the password that is entered in each phase', async () => {
     const browser = browse();
-    const page = await signIn(browser);
+    const page = await openSession(browser);
     const api = 'POST /api/v1/auth/delete-account';
     replies.set(api, { status: 200, body: { message: 'sent', confirmation_required: true } });
     const sent = await browser.submit(page, 'send_code', { password: 'first-password' });
@@ -375,7 +380,7 @@ describe('a signed-in user', () => {
 
   test('the last page is available in another language, but only to this browser', async () => {
     const browser = browse();
-    await signIn(browser);
+    await openSession(browser);
     const form = await browser.get(`${PATH}?step=code`);
     replies.set('POST /api/v1/auth/delete-account', { status: 202, body: { message: 'ok', ...SCHEDULE } });
     const done = await browser.submit(form, 'confirm', { password: 'secret-password', code: '123456' });
@@ -401,7 +406,7 @@ describe('a signed-in user', () => {
 
   test('the last step shows the deletion date in red, and keeping the account only ends the session', async () => {
     const browser = browse();
-    await signIn(browser);
+    await openSession(browser);
     const before = Date.now();
     const form = await browser.get(`${PATH}?step=code`);
     const [, shown = ''] = /<div class="notice bad stack">.*?<time datetime="([^"]*)"/s.exec(form.html) ?? [];
@@ -417,7 +422,7 @@ describe('a signed-in user', () => {
   test('a line never breaks inside a date or an amount', async () => {
     gateway.blockers.set(7, [{ code: 'unsettled_balance', extras_json: '{"balance":5000}' }]);
     const browser = browse();
-    await signIn(browser);
+    await openSession(browser);
     const cookie = `account_deletion=${[...browser.cookies.values()][0]?.value}`;
     const textOf = async (query: string) =>
       (await fetch(`${gateway.url}${PATH}?${query}`, { headers: { cookie } })).text();
@@ -445,7 +450,7 @@ describe('a signed-in user', () => {
     'an empty form for %s says at each field what to enter, and sends nothing',
     async (action, query, texts) => {
       const browser = browse();
-      await signIn(browser);
+      await openSession(browser);
       const refused = await browser.submit(await browser.get(`${PATH}${query}`), action, { code: ' ' });
       expect(refused.status).toBe(422);
       for (const text of texts) expect(refused.html).toContain(text);
@@ -456,7 +461,7 @@ describe('a signed-in user', () => {
 
   test('a wrong code is reported at its field', async () => {
     const browser = browse();
-    await signIn(browser);
+    await openSession(browser);
     const form = await browser.get(`${PATH}?step=code`);
     const errors = { confirmation_code: ['This confirmation code is not valid or has expired.'] };
     replies.set('POST /api/v1/auth/delete-account', { status: 422, body: { message: 'no', errors } });
@@ -470,7 +475,7 @@ describe('a signed-in user', () => {
 
   test('an error of a field that the page lacks is an alert, and the refused input keeps the focus', async () => {
     const browser = browse();
-    const page = await signIn(browser);
+    const page = await openSession(browser);
     const errors = { current_password: ['Wrong.'], something_new: ['Not like this.'] };
     replies.set('POST /api/v1/auth/delete-account', { status: 422, body: { message: 'no', errors } });
     const refused = await browser.submit(page, 'send_code', { password: 'x' });
@@ -485,7 +490,7 @@ describe('a signed-in user', () => {
     [503, 'Not reachable.'],
   ])('a %i from the API is shown as “%s”, and the page can be used again', async (status, text) => {
     const browser = browse();
-    const page = await signIn(browser);
+    const page = await openSession(browser);
     replies.set('POST /api/v1/auth/delete-account', { status, body: { message: text } });
     const refused = await browser.submit(page, 'send_code', { password: 'x' });
     expect(refused.status).toBe(status);
@@ -495,7 +500,7 @@ describe('a signed-in user', () => {
 
   test('a lost response leads to a 503 that does not claim that nothing happened', async () => {
     const browser = browse();
-    const page = await signIn(browser);
+    const page = await openSession(browser);
     gateway.upstreams.identity.handler = (request) => request.socket.destroy();
     const lost = await browser.submit(page, 'confirm', { password: 'x', code: '123456' });
     expect([lost.status, lost.headers.get('content-type')]).toEqual([503, 'text/html; charset=utf-8']);
@@ -504,7 +509,7 @@ describe('a signed-in user', () => {
 
   test('a revoked token leads to the sign-in page', async () => {
     const browser = browse();
-    const page = await signIn(browser);
+    const page = await openSession(browser);
     gateway.tokens.clear();
     for (const next of [
       await browser.submit(page, 'send_code', { password: 'x' }),
@@ -529,7 +534,7 @@ describe('a signed-in user', () => {
     ['the token of an app', { tokenKind: 'oauth' }],
   ])('%s is refused before any service is called', async (_which, more) => {
     const browser = browse();
-    const page = await signIn(browser);
+    const page = await openSession(browser);
     const before = allReceived(gateway).length;
     gateway.tokens.set(MEMBER_TOKEN, { ...caller(7), ...more });
     for (const answer of [
@@ -548,7 +553,7 @@ describe('a signed-in user', () => {
     const user = { username: 'sara', ...SCHEDULE };
     replies.set('GET /api/v1/auth/me', { status: 200, body: { user } });
     const browser = browse();
-    const page = await signIn(browser);
+    const page = await openSession(browser);
     expect(page.html).toContain(
       '<time datetime="2026-01-15T00:00:00.000Z" title="2026-01-15 00:00:00 UTC">January 15, 2026 at 00:00 UTC</time>',
     );
@@ -568,7 +573,7 @@ describe('a signed-in user', () => {
 
   test('signing out ends the session at the API', async () => {
     const browser = browse();
-    const out = await browser.submit(await signIn(browser), 'sign_out');
+    const out = await browser.submit(await openSession(browser), 'sign_out');
     expect([out.status, browser.cookies.size]).toEqual([303, 0]);
     expect(gateway.upstreams.identity.received.at(-1)?.url).toBe('/api/v1/auth/logout');
   });
@@ -582,7 +587,7 @@ describe('a signed-in user', () => {
 
 test('the last step states the consequences right above a button that looks final', async () => {
   const browser = browse();
-  await signIn(browser);
+  await openSession(browser);
   const { html } = await browser.get(`${PATH}?step=code`);
   const consequences = html.slice(html.indexOf('If you confirm now'), html.indexOf('value="confirm"'));
   for (const text of ['signed out everywhere', 'Until then, you can sign in', 'we delete your profile']) {

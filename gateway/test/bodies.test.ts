@@ -77,7 +77,7 @@ describe('the size of a body', () => {
         response.writeHead(422, { 'content-type': 'application/json' }).end('{"errors":{"file":[]}}');
       });
     };
-    const answer = await put('/api/v1/media', Buffer.alloc(40 * MEBIBYTE));
+    const answer = await put('/api/v1/media', Buffer.alloc(26 * MEBIBYTE));
     expect([answer.status, answer.text]).toEqual([422, '{"errors":{"file":[]}}']);
   });
 
@@ -100,10 +100,10 @@ describe('the size of a body', () => {
 });
 
 describe('a service that responds before it has read the body', () => {
-  test.each([1, 5, 20])('an early response arrives while %i MiB are still being sent', async (size) => {
+  test.each([1, 12])('an early response arrives while %i MiB are still being sent', async (size) => {
     harness.upstreams.media.handler = (_request, response) =>
       response.writeHead(403, { 'content-type': 'application/json' }).end('{"message":"no"}');
-    for (let time = 0; time < 5; time += 1) {
+    for (let time = 0; time < 2; time += 1) {
       const answer = await put('/api/v1/media', Buffer.alloc(size * MEBIBYTE));
       expect([answer.status, answer.text]).toEqual([403, '{"message":"no"}']);
     }
@@ -115,7 +115,7 @@ describe('a service that responds before it has read the body', () => {
       response.once('finish', () => request.destroy());
     };
     const answers = [];
-    for (let time = 0; time < 5; time += 1)
+    for (let time = 0; time < 3; time += 1)
       answers.push((await put('/api/v1/media', Buffer.alloc(5 * MEBIBYTE))).status);
     // The response races with the reset. The client receives an error in either case.
     expect(answers.every((status) => status === 413 || status === 503)).toBe(true);
@@ -148,10 +148,8 @@ describe('a client that reads only after it has sent everything', () => {
     async (_who, path, status) => {
       harness.upstreams.media.handler = (_request, response) => response.writeHead(403).end();
       const size = 20 * MEBIBYTE;
-      for (let time = 0; time < 3; time += 1) {
-        const head = `POST ${path} HTTP/1.1\r\ncontent-type: x/y\r\ncontent-length: ${size}`;
-        expect(await sendThenRead(head, Buffer.alloc(size))).toMatch(`HTTP/1.1 ${status}`);
-      }
+      const head = `POST ${path} HTTP/1.1\r\ncontent-type: x/y\r\ncontent-length: ${size}`;
+      expect(await sendThenRead(head, Buffer.alloc(size))).toMatch(`HTTP/1.1 ${status}`);
     },
   );
 

@@ -77,10 +77,17 @@ const TOOLS: [
 ];
 
 describe('a tool', () => {
+  let client: Client;
+  let english: Client;
+  beforeAll(async () => {
+    client = await connect(MEMBER_TOKEN, { 'accept-language': 'fa' });
+    await client.listTools();
+    english = await connect();
+  });
+  afterAll(() => Promise.all([client.close(), english.close()]));
+
   test.each(TOOLS)('%s %j calls the API as the caller', async (name, args, service, url, body) => {
     answer(service, 200, body);
-    const client = await connect(MEMBER_TOKEN, { 'accept-language': 'fa' });
-    await client.listTools();
     const result = await call(client, name, args);
     expect([result.isError, result.content[0]?.text.slice(0, 200)]).toEqual([undefined, expect.any(String)]);
     expect(result.structuredContent).toEqual(body);
@@ -90,7 +97,6 @@ describe('a tool', () => {
     expect(received).toMatchObject({ method: 'GET', url, caller: { kind: 'user', userId: 7 } });
     expect(received?.headers).toMatchObject({ 'accept-language': 'fa', 'x-client-address': '127.0.0.1' });
     expect(received?.headers.authorization).toBeUndefined();
-    await client.close();
   });
 
   test.each([
@@ -101,11 +107,9 @@ describe('a tool', () => {
     ['list_posts', { order: 'RANDOM' }],
     ['list_gyms', { near: 'here' }],
   ])('%s with %j is refused without calling the API', async (name, args) => {
-    const client = await connect();
     const result = await call(client, name, args);
     expect(result.isError).toBe(true);
     expect(allReceived(gateway)).toEqual([]);
-    await client.close();
   });
 
   test.each([
@@ -119,28 +123,22 @@ describe('a tool', () => {
     [500, {}, 'The API returned 500.'],
   ])('a tool returns the message of an API response of %i', async (status, body, text) => {
     answer('gyms', status, body);
-    const client = await connect();
-    expect(await call(client, 'get_gym', { id: 1 })).toMatchObject({ isError: true, content: [{ text }] });
-    await client.close();
+    expect(await call(english, 'get_gym', { id: 1 })).toMatchObject({ isError: true, content: [{ text }] });
   });
 
   test('a tool returns an error if its service is unavailable', async () => {
     await gateway.upstreams.gyms.stop();
     try {
-      const client = await connect();
-      const result = await call(client, 'list_gyms');
+      const result = await call(english, 'list_gyms');
       expect(result).toMatchObject({ isError: true });
       expect(result.content[0]?.text).toMatch(/is unavailable/);
-      await client.close();
     } finally {
       await gateway.upstreams.gyms.start();
     }
   });
 
   test('an unknown tool is a protocol error', async () => {
-    const client = await connect();
     await expect(client.callTool({ name: 'delete_everything', arguments: {} })).rejects.toThrow(/no tool/);
-    await client.close();
   });
 
   test('list_deletion_blockers returns the caller’s blockers in their language', async () => {
@@ -149,7 +147,6 @@ describe('a tool', () => {
       { code: 'unsettled_balance', extras_json: '{"balance":-5}' },
       { code: 'of_a_newer_release', extras_json: '{"rows":3}' },
     ]);
-    const client = await connect(MEMBER_TOKEN, { 'accept-language': 'fa' });
     const result = await call(client, 'list_deletion_blockers');
     expect(result.structuredContent).toEqual({
       can_be_deleted: false,
@@ -165,7 +162,6 @@ describe('a tool', () => {
       blockers: [],
     });
     expect(allReceived(gateway)).toEqual([]);
-    await client.close();
   });
 });
 

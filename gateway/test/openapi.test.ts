@@ -4,7 +4,7 @@ import zlib from 'node:zlib';
 import { EVENTS } from '@fitness/proto/events/catalogue.ts';
 import type { MessageKey } from '@fitness/shared/kernel/i18n/catalogue.ts';
 import { CATALOGUES, DEFAULT_LOCALE, LOCALES, translate } from '@fitness/shared/kernel/i18n/translate.ts';
-import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { request } from 'undici';
 import { DOCUMENT_TEXTS } from '../src/api/document-texts.ts';
 import { TEXTS } from '../src/pages/docs/text-page.ts';
@@ -12,11 +12,11 @@ import { SERVICES } from '../src/request/routes.ts';
 import { type Harness, startHarness } from './support.ts';
 
 let harness: Harness;
-beforeEach(async () => {
+const open = async (): Promise<void> => {
   harness = await startHarness();
   for (const [service, path] of DESCRIBED) harness.upstreams[service].document = describeRoute(service, path);
-});
-afterEach(() => harness.close());
+};
+const close = () => harness.close();
 
 const DESCRIBED = [
   ['identity', '/api/v1/auth/me'],
@@ -74,6 +74,9 @@ const referencesIn = (document: unknown): string[] =>
   [...JSON.stringify(document).matchAll(/"\$ref":"([^"]+)"/g)].map(([, reference]) => reference ?? '');
 
 describe('GET /api/v1/openapi.json', () => {
+  beforeAll(open);
+  afterAll(close);
+
   test('the OpenAPI document is encoded once, and has the same bytes and ETag for every client', async () => {
     await readDocument();
     const encode = jest.spyOn(JSON, 'stringify');
@@ -143,7 +146,6 @@ describe('GET /api/v1/openapi.json', () => {
   });
 
   test('the OpenAPI document has its title, tags and texts in English or the requested language', async () => {
-    harness.upstreams.gyms.document = describeRoute('gyms', '/api/v1/gyms');
     const ask = async (query: string, headers: Record<string, string> = {}) => {
       const answer = await fetch(`${harness.url}/api/v1/openapi.json${query}`, { headers });
       const { info, tags, paths, ...others } = (await answer.json()) as Record<string, never>;
@@ -178,6 +180,11 @@ describe('GET /api/v1/openapi.json', () => {
     expect(summaries(persian)).toContainEqual(['/api/v1/gyms', 'فهرست باشگاه‌ها']);
     expect(persian.others).toEqual(english.others);
   });
+});
+
+describe('a gateway that has read no document yet', () => {
+  beforeEach(open);
+  afterEach(close);
 
   test('an operation without a summary in a language has the English summary', async () => {
     harness.upstreams.gyms.document = describeRoute('Of a later release', '/api/v1/gyms/later');
@@ -212,6 +219,9 @@ describe('GET /api/v1/openapi.json', () => {
 });
 
 describe('GET /docs', () => {
+  beforeAll(open);
+  afterAll(close);
+
   const load = async (
     path: string,
   ): Promise<{ status: number; type: string; policy: string; text: string }> => {

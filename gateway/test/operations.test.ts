@@ -7,7 +7,9 @@ import { createLog } from '@fitness/shared/kernel/log.ts';
 import { eventually, testKeys, testServers, testSigner } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { service as healthDefinition } from 'grpc-health-check';
+import { readConfig } from '../src/config.ts';
 import { SERVICES } from '../src/request/routes.ts';
+import { startGateway } from '../src/service.ts';
 import { allStrays, type Harness, startHarness } from './support.ts';
 
 let harness: Harness;
@@ -256,31 +258,36 @@ describe('the log', () => {
   });
 });
 
-describe('the process', () => {
+describe('an invalid configuration', () => {
   const keys = {
     ...testKeys('gateway'),
     PUBLIC_BASE_URL: 'https://api.fitness.example',
     APP_NAME: 'Fit',
     APP_DEVELOPER: 'Fit Ltd.',
   };
-  const start = (env: Record<string, string>) =>
-    spawnSync(process.execPath, ['src/main.ts'], {
+
+  test('the process exits with 78 and one line that names an invalid variable', () => {
+    const { status, stderr } = spawnSync(process.execPath, ['src/main.ts'], {
       cwd: dirname(dirname(fileURLToPath(import.meta.url))),
-      env: { PATH: process.env.PATH ?? '', HTTP_PORT: '0', GRPC_PORT: '0', OPERATIONS_PORT: '0', ...env },
+      env: { PATH: process.env.PATH ?? '', ...keys, NODE_ENV: 'production', SEED_DEMO: '1' },
       encoding: 'utf8',
       timeout: 120_000,
     });
+    expect([status, stderr.trim().split('\n')]).toEqual([78, [expect.stringContaining('SEED_DEMO')]]);
+  });
 
   test.each([
-    ['SEED_DEMO', { ...keys, NODE_ENV: 'production', SEED_DEMO: '1' }],
     ['PRIVATE_KEY_DIRECTORY', { PUBLIC_KEYS_DIRECTORY: keys.PUBLIC_KEYS_DIRECTORY }],
     ['PUBLIC_KEYS_DIRECTORY', { PRIVATE_KEY_DIRECTORY: keys.PRIVATE_KEY_DIRECTORY }],
     ['PRIVATE_KEY_DIRECTORY', { ...keys, NODE_ENV: 'production', PRIVATE_KEY_DIRECTORY: tmpdir() }],
     ['PUBLIC_KEYS_DIRECTORY', { ...keys, NODE_ENV: 'production', PUBLIC_KEYS_DIRECTORY: tmpdir() }],
     ['PRIVATE_KEY_DIRECTORY', { ...keys, PRIVATE_KEY_DIRECTORY: testKeys('media').PRIVATE_KEY_DIRECTORY }],
-  ])('the process exits with 78 and one line that names an invalid %s', (name, env) => {
-    const { status, stderr } = start(env as Record<string, string>);
-    expect(status).toBe(78);
-    expect(stderr.trim().split('\n')).toEqual([expect.stringContaining(name)]);
+  ])('the gateway does not start with an invalid %s', async (name, env) => {
+    const start = async () =>
+      startGateway(readConfig({ LOG_LEVEL: 'silent', HTTP_PORT: '0', OPERATIONS_PORT: '0', ...env }));
+    await expect(start()).rejects.toMatchObject({
+      name: 'ConfigError',
+      message: expect.stringMatching(new RegExp(`^[^\n]*${name}[^\n]*$`)),
+    });
   });
 });

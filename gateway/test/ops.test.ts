@@ -36,7 +36,7 @@ describe('sessions', () => {
   });
 
   test('identity ends the session after two hours, whatever the browser does', async () => {
-    await signIn();
+    await enter(browse());
     expect(calls).toContain(LIMIT);
   });
 
@@ -64,7 +64,8 @@ describe('sessions', () => {
   });
 
   test('only a page that is shown renews the session at identity', async () => {
-    const browser = await signIn();
+    const browser = browse();
+    expect((await enter(browser)).status).toBe(303);
     const limits = (): number => calls.filter((call) => call === LIMIT).length;
     expect(limits()).toBe(1);
     const page = await browser.get(`${PATH}/withdrawals`);
@@ -207,8 +208,7 @@ describe('forms', () => {
   test('a form of another session changes nothing', async () => {
     const [, page] = await signedInPage();
     gateway.tokens.set('fps_other', operatorOf(PERMISSIONS));
-    replies.set('POST /auth/login', { status: 200, body: { token: 'fps_other' } });
-    const other = await signIn();
+    const other = await signIn('fps_other');
     expect((await submit(other, page, 'pay')).status).toBe(403);
     expect(calls.filter((call) => call.includes('POST /payments'))).toEqual([]);
   });

@@ -45,7 +45,7 @@ const startReplica = async (index: number, { port = 0, delayMs = 0 } = {}): Prom
     // Like the product, it still responds for a while, and closes each connection with its response.
     stop: async () => {
       isDraining = true;
-      await pause(500);
+      await pause(200);
       await new Promise<void>((resolve) => server.close(() => resolve()));
     },
     start: async () => {
@@ -79,8 +79,11 @@ const resolveTo = (hosts: string[]): { hosts: string[] } => {
   return records;
 };
 
+/** Addresses are looked up this often. */
+const REFRESH_MS = 200;
+
 const startGateway = async (WALLET_HTTP_URL: string): Promise<Harness> => {
-  const harness = await startHarness({ WALLET_HTTP_URL });
+  const harness = await startHarness({ WALLET_HTTP_URL }, { replicaRefreshMs: REFRESH_MS });
   closers.push(() => harness.close());
   return harness;
 };
@@ -127,55 +130,44 @@ const expectEven = ({ counts, statuses }: Outcome, replicas: number): void => {
   for (const count of counts) expect(Math.abs(count - share) / share).toBeLessThanOrEqual(0.2);
 };
 
-describe('three replicas', () => {
-  test.each([1, 8])(
-    'three replicas in a list of addresses share the requests evenly, %i at a time',
-    async (atOnce) => {
-      const replicas = await Promise.all([0, 1, 2].map((index) => startReplica(index)));
-      const harness = await startGateway(replicas.map(({ url }) => url).join(','));
-      expectEven(await load(300, atOnce, () => reading(harness)), 3);
-      expectEven(await load(150, atOnce, (number) => posting(harness, `{"number":${number}}`)), 3);
-    },
-  );
-
-  test.each([1, 8])(
-    'three replicas behind one name share the requests evenly, %i at a time',
-    async (atOnce) => {
-      const { port } = await startReplica(0);
-      for (const index of [1, 2]) await startReplica(index, { port });
-      resolveTo([0, 1, 2].map(hostOf));
-      const harness = await startGateway(`http://${NAME}:${port}`);
-      expectEven(await load(300, atOnce, () => reading(harness)), 3);
-    },
-  );
+test('three replicas in a list of addresses share the requests evenly, one or eight at a time', async () => {
+  const replicas = await Promise.all([0, 1, 2].map((index) => startReplica(index)));
+  const harness = await startGateway(replicas.map(({ url }) => url).join(','));
+  for (const atOnce of [1, 8]) {
+    expectEven(await load(90, atOnce, () => reading(harness)), 3);
+    expectEven(await load(90, atOnce, (number) => posting(harness, `{"number":${number}}`)), 3);
+  }
 });
 
-test('a fourth replica of a name gets its share within 30 s, even if requests never pause', async () => {
+test('the replicas of a name share the requests evenly, and a fourth one gets its share, even if requests never pause', async () => {
   const { port } = await startReplica(0);
   for (const index of [1, 2, 3]) await startReplica(index, { port });
   const records = resolveTo([0, 1, 2].map(hostOf));
   const harness = await startGateway(`http://${NAME}:${port}`);
-  expectEven(await load(60, 8, () => reading(harness)), 3);
+  for (const atOnce of [1, 8]) expectEven(await load(90, atOnce, () => reading(harness)), 3);
   records.hosts = [0, 1, 2, 3].map(hostOf);
-  const addedAt = performance.now();
-  while ((await load(20, 8, () => reading(harness))).counts[3] === undefined)
-    expect(performance.now() - addedAt).toBeLessThan(30_000);
-  expectEven(await load(400, 8, () => reading(harness)), 4);
-}, 45_000);
+  while ((await load(20, 8, () => reading(harness))).counts[3] === undefined);
+  expectEven(await load(120, 8, () => reading(harness)), 4);
+});
 
 test('a name that can no longer be resolved keeps its addresses', async () => {
   const { port } = await startReplica(0);
   resolveTo([hostOf(0)]);
   const harness = await startGateway(`http://${NAME}:${port}`);
   expect((await reading(harness)).status).toBe(200);
+  let failures = 0;
   dns.promises.lookup = (async () => {
+    failures += 1;
     throw Object.assign(new Error('no name server'), { code: 'EAI_AGAIN' });
   }) as never;
-  await pause(6_000);
+  await eventually(() => failures >= 3);
   expect((await reading(harness)).status).toBe(200);
-}, 15_000);
+});
 
 describe('a replica that leaves and comes back', () => {
+  /** More than are sent while the replica is away. */
+  const REQUESTS = 300;
+
   test('no request fails or is sent twice while a replica leaves and comes back', async () => {
     const options = { delayMs: 10 };
     const replicas = [
@@ -185,24 +177,23 @@ describe('a replica that leaves and comes back', () => {
     ];
     const harness = await startGateway(replicas.map(({ url }) => url).join(','));
     const loads = [
-      load(800, 4, () => reading(harness)),
-      load(800, 4, (number) => posting(harness, `{"number":${number}}`)),
+      load(REQUESTS, 4, () => reading(harness)),
+      load(REQUESTS, 4, (number) => posting(harness, `{"number":${number}}`)),
     ];
     await eventually(() => (replicas[1]?.bodies.length ?? 0) > 20);
     await replicas[1]?.stop();
-    await pause(1_000);
+    await pause(300);
     await replicas[1]?.start();
     const outcomes = await Promise.all(loads);
     expect(outcomes.map(({ statuses }) => [...statuses])).toEqual([[200], [200]]);
     const posted = replicas.flatMap(({ bodies }) => bodies.filter((body) => body !== ''));
-    expect(posted).toHaveLength(800);
-    expect(new Set(posted).size).toBe(800);
+    expect(posted).toHaveLength(REQUESTS);
+    expect(new Set(posted).size).toBe(REQUESTS);
     await eventually(
       async () => (await load(30, 1, () => reading(harness))).counts.filter(Boolean).length === 3,
-      { timeoutMs: 15_000 },
     );
-    expectEven(await load(300, 8, () => reading(harness)), 3);
-  }, 45_000);
+    expectEven(await load(90, 8, () => reading(harness)), 3);
+  });
 
   test('every kind of request reaches another replica at its next try, including uploads', async () => {
     const [first, second] = [await startReplica(0), await startReplica(1)];

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { DAY_MS, HOUR_MS, SECOND_MS } from '@fitness/shared/kernel/clock.ts';
 import { createLog } from '@fitness/shared/kernel/log.ts';
 import { createCleanup } from '@fitness/shared/runtime/lifecycle.ts';
-import { openClock } from '@fitness/shared/runtime/sandbox-clock.ts';
+import { CLOCK_TIMES, openClock } from '@fitness/shared/runtime/sandbox-clock.ts';
 import { eventually } from '@fitness/shared/testing/harness.ts';
 import { ManualClock } from '@fitness/shared/testing/manual-clock.ts';
 import { afterEach, describe, expect, test } from '@jest/globals';
@@ -238,9 +238,10 @@ describe('a process of the product', () => {
     'a process asks less and less often, and logs once, while the sandbox answers %s',
     async (_case, read, report) => {
       let advanced_ms = DAY_MS;
-      let requests = 0;
+      /** When the clock was read. */
+      const reads: number[] = [];
       const server = createServer((request, response) => {
-        requests += 1;
+        if (request.method === 'GET') reads.push(performance.now());
         response.statusCode = request.method === 'PUT' ? report : read;
         response.end(JSON.stringify({ data: { advanced_ms } }));
         advanced_ms = 0;
@@ -256,12 +257,16 @@ describe('a process of the product', () => {
       const cleanup = createCleanup(log);
       closers.push(() => cleanup.close());
       const { port } = server.address() as AddressInfo;
-      await openClock({ SEED_DEMO: true, SANDBOX_URL: `http://127.0.0.1:${port}` }, warnings, cleanup);
-      await eventually(() => lines.length > 0, { timeoutMs: 10_000 });
-      await sleep(2 * SECOND_MS);
+      const SANDBOX_URL = `http://127.0.0.1:${port}`;
+      const times = { ...CLOCK_TIMES, retryMs: 10, firstAnswerMs: 100 };
+      await openClock({ SEED_DEMO: true, SANDBOX_URL }, warnings, cleanup, times);
+      await eventually(() => reads.length > 12);
       expect(lines).toEqual([expect.stringContaining(`the sandbox answered ${report}`)]);
-      // Each round has at most two requests.
-      expect(requests).toBeLessThan(20);
+      // A clock that was read once has no failure before the second read.
+      const failures = reads.slice(read === 200 ? 1 : 0);
+      const delays = failures.slice(1).map((at, index) => at - (failures[index] ?? 0));
+      for (const [index, delayMs] of delays.entries())
+        expect(delayMs).toBeGreaterThan((index + 1) * times.retryMs - 2);
       const endedAt = performance.now();
       await cleanup.close();
       expect(performance.now() - endedAt).toBeLessThan(SECOND_MS);
@@ -271,9 +276,11 @@ describe('a process of the product', () => {
   test('a process starts and ends at once although the sandbox does not answer', async () => {
     const startedAt = performance.now();
     const cleanup = createCleanup(log);
-    const clock = await openClock({ SEED_DEMO: true, SANDBOX_URL: 'http://127.0.0.1:1' }, log, cleanup);
+    const config = { SEED_DEMO: true, SANDBOX_URL: 'http://127.0.0.1:1' };
+    const clock = await openClock(config, log, cleanup, { ...CLOCK_TIMES, firstAnswerMs: 100 });
     expect(Math.abs(aheadMs(clock))).toBeLessThan(SECOND_MS);
-    expect(performance.now() - startedAt).toBeLessThan(10_000);
+    expect(performance.now() - startedAt).toBeLessThan(CLOCK_TIMES.firstAnswerMs);
+    expect(CLOCK_TIMES.firstAnswerMs).toBeLessThan(10_000);
     const endedAt = performance.now();
     await cleanup.close();
     expect(performance.now() - endedAt).toBeLessThan(SECOND_MS);

@@ -1,8 +1,8 @@
 import { ManualClock } from '@fitness/shared/testing/manual-clock.ts';
 import { type Sandbox, startSandbox } from '../src/service.ts';
 
-/** Long enough to distinguish a slow response from a quick one on a busy machine, short enough for a test. */
-export const SLOW_MS = 450;
+/** How late a slow response is. */
+export const SLOW_MS = 150;
 
 export interface Answer {
   status: number;

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { connect, createServer } from 'node:net';
+import { type AddressInfo, connect, createServer } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { ConfigError, loadConfig } from '../src/config.ts';
@@ -95,28 +95,17 @@ describe('the process', () => {
     expect(output.stdout).toBe('');
   });
 
-  test('the process refuses a wrong port: exit 78 and one line that names the variable', async () => {
-    const { output, exit } = run({ HTTP_PORT: 'eighty' });
-    expect((await exit)[0]).toBe(78);
-    expect(output.stderr).toBe('sandbox: HTTP_PORT: must be a port, 0 to 65535\n');
+  test('a port in use is named in one line', async () => {
+    const holder = createServer().listen(0, '127.0.0.1');
+    await once(holder, 'listening');
+    const { port } = holder.address() as AddressInfo;
+    const { output, exit } = run({ HTTP_PORT: String(port), LOG_LEVEL: 'silent' });
+    for (const variable of ['providerPort', 'smtpPort'])
+      await expect(startSandbox({ [variable]: port })).rejects.toThrow(`127.0.0.1:${port}`);
+    expect((await exit)[0]).toBe(1);
+    expect(output.stderr.trim().split('\n')).toEqual([expect.stringContaining(`127.0.0.1:${port}`)]);
+    holder.close();
   });
-
-  test.each(['HTTP_PORT', 'PROVIDER_PORT', 'SMTP_PORT'])(
-    'a port in use is named in one line: %s',
-    async (variable) => {
-      const holder = createServer().listen(0, '127.0.0.1');
-      await once(holder, 'listening');
-      try {
-        const { port } = holder.address() as { port: number };
-        const { output, exit } = run({ [variable]: String(port), LOG_LEVEL: 'silent' });
-        expect((await exit)[0]).toBe(1);
-        expect(output.stderr.trim().split('\n')).toHaveLength(1);
-        expect(output.stderr).toContain(`127.0.0.1:${port}`);
-      } finally {
-        holder.close();
-      }
-    },
-  );
 
   test.each(['SIGTERM', 'SIGINT'] as const)(
     'the process exits 0 on %s, even with a slow caller waiting',
@@ -179,6 +168,10 @@ describe('configuration', () => {
       clockFile: '/data/clock',
       logLevel: 'debug',
     });
+  });
+
+  test('a wrong port is refused with a sentence that names the variable', () => {
+    expect(() => loadConfig({ HTTP_PORT: 'eighty' })).toThrow('HTTP_PORT: must be a port, 0 to 65535');
   });
 
   test.each([

@@ -66,23 +66,48 @@ test('clients of every documented release of this major version work with the cu
   }
 });
 
+/** Comparing the whole document takes seconds. This part has only these paths, and the components that they use. */
+const partOf = ({ paths, components, ...rest }: ApiDocument, ...kept: string[]): ApiDocument => {
+  const used: Record<string, Record<string, unknown>> = { securitySchemes: components.securitySchemes };
+  const use = (value: unknown): void => {
+    for (const [, kind = '', name = ''] of JSON.stringify(value).matchAll(/"#\/components\/(\w+)\/(\w+)"/g)) {
+      const ofKind = used[kind] ?? {};
+      used[kind] = ofKind;
+      if (name in ofKind) continue;
+      ofKind[name] = (components as Record<string, Record<string, unknown>>)[kind]?.[name];
+      use(ofKind[name]);
+    }
+  };
+  const own = Object.fromEntries(kept.map((path) => [`/api/v1${path}`, paths[`/api/v1${path}`]]));
+  use(own);
+  return { ...rest, paths: own, components: used } as unknown as ApiDocument;
+};
+
 describe('breaking changes', () => {
   // biome-ignore lint/suspicious/noExplicitAny: a change may be anywhere in the document
   type Change = (changed: any) => void;
-  const CASES: [string, Change, RegExp][] = [
-    ['a removed path', ({ paths }) => delete paths['/api/v1/gyms'], /^paths\/\/api\/v1\/gyms\/get$/m],
+  const CASES: [title: string, path: string, Change, RegExp][] = [
+    [
+      'a removed path',
+      '/gyms',
+      ({ paths }) => delete paths['/api/v1/gyms'],
+      /^paths\/\/api\/v1\/gyms\/get$/m,
+    ],
     [
       'a removed operation',
+      '/gyms',
       ({ paths }) => delete paths['/api/v1/gyms'].post,
       /^paths\/\/api\/v1\/gyms\/post$/m,
     ],
     [
       'a removed parameter',
+      '/posts',
       ({ paths }) => paths['/api/v1/posts'].get.parameters.shift(),
       /posts\/get\/parameters\/0/,
     ],
     [
       'a changed operation id',
+      '/posts',
       ({ paths }) => {
         paths['/api/v1/posts'].get.operationId = 'listPosts';
       },
@@ -90,21 +115,25 @@ describe('breaking changes', () => {
     ],
     [
       'a removed response',
+      '/payments/store-purchases',
       ({ paths }) => delete paths['/api/v1/payments/store-purchases'].post.responses['200'],
       /store-purchases\/post\/responses\/200$/m,
     ],
     [
       'a field removed from a response',
+      '/auth/me',
       ({ components }) => delete components.schemas.User.properties.username,
       /auth\/me\/get\/.*user\/properties\/username$/m,
     ],
     [
       'a response field that becomes optional',
+      '/posts',
       ({ components }) => components.schemas.Post.required.shift(),
       /posts\/get\/responses\/200\/.*\/required\/0$/m,
     ],
     [
       'a changed field type',
+      '/payments',
       ({ components }) => {
         components.schemas.Payment.properties.amount = { type: 'string' };
       },
@@ -112,6 +141,7 @@ describe('breaking changes', () => {
     ],
     [
       'a field that becomes nullable',
+      '/gyms',
       ({ components }) => {
         components.schemas.Gym.properties.rating_count = { type: ['integer', 'null'] };
       },
@@ -119,6 +149,7 @@ describe('breaking changes', () => {
     ],
     [
       'a response field with a constant that changes',
+      '/auth/login',
       ({ components }) => {
         components.schemas.SignedIn.properties.token_type.const = 'DPoP';
       },
@@ -126,6 +157,7 @@ describe('breaking changes', () => {
     ],
     [
       'a changed body of a shared error',
+      '/posts',
       ({ components }) => {
         components.responses.Unauthorized.content = { 'text/plain': { schema: { type: 'string' } } };
       },
@@ -133,21 +165,25 @@ describe('breaking changes', () => {
     ],
     [
       'a header removed from a shared error',
+      '/posts',
       ({ components }) => delete components.responses.TooManyRequests.headers['Retry-After'],
       /posts\/get\/responses\/429\/headers\/Retry-After$/m,
     ],
     [
       'a value removed from a request field',
+      '/payments/boost',
       ({ components }) => components.schemas.PostPaymentsBoostRequest.properties.level.enum.pop(),
       /boost\/post\/requestBody\/.*\/level\/enum\/1$/m,
     ],
     [
       'a new required request field',
+      '/gyms',
       ({ components }) => components.schemas.PostGymsRequest.required.push('description'),
       /gyms\/post\/requestBody\/.*\/required\/4$/m,
     ],
     [
       'a request body that becomes required',
+      '/auth/me',
       ({ paths }) => {
         paths['/api/v1/auth/me'].put.requestBody.required = true;
       },
@@ -155,14 +191,16 @@ describe('breaking changes', () => {
     ],
   ];
 
-  test.each(CASES)('%s is a breaking change', (_name, change, expected) => {
-    const changed = structuredClone(document);
+  test.each(CASES)('%s is a breaking change', (_title, path, change, expected) => {
+    const part = partOf(document, path);
+    const changed = structuredClone(part);
     change(changed);
-    expect(breakingChanges(document, changed).join('\n')).toMatch(expected);
+    expect(breakingChanges(part, changed).join('\n')).toMatch(expected);
   });
 
   test('an addition is not a breaking change', () => {
-    const changed = structuredClone(document);
+    const part = partOf(document, '/posts', '/gyms', '/auth/me', '/payments/boost');
+    const changed = structuredClone(part);
     // biome-ignore lint/suspicious/noExplicitAny: see above
     const { paths, components } = changed as any;
     paths['/api/v1/things'] = structuredClone(paths['/api/v1/posts']);
@@ -178,6 +216,6 @@ describe('breaking changes', () => {
     paths['/api/v1/posts'].get.description = 'Posts.';
     paths['/api/v1/posts'].get.responses['401'] = structuredClone(components.responses.Unauthorized);
     components.responses.UnprocessableEntity.content['application/json'].example.errors = { type: ['No.'] };
-    expect(breakingChanges(document, changed)).toEqual([]);
+    expect(breakingChanges(part, changed)).toEqual([]);
   });
 });

@@ -16,6 +16,7 @@ import { LINKS, TAG_NAMES } from '../../gateway/src/api/operations.ts';
 import { referenceOf, type Schema } from '../../gateway/src/api/schema.ts';
 import { loadApiDocument } from './api-document.ts';
 import { loadRouteTables, type Route } from './route-tables.ts';
+import { longSentences, WORDS } from './wording.ts';
 
 interface NamedOperation extends Operation {
   method: string;
@@ -416,14 +417,55 @@ describe('descriptions for people', () => {
   });
 });
 
+describe('the wording of operations', () => {
+  const LONGEST_SUMMARY = 50;
+  /** Verbs that a summary may begin with. */
+  const SUMMARY_VERBS: ReadonlySet<string> = new Set(
+    (
+      'Add Buy Cancel Change Confirm Create Delete Disconnect Download List Mark Rate Redeem Register Reject Remove Report Request ' +
+      'Reset Resolve Retrieve Return Revoke Schedule Set Sign Start Turn Unregister Update Upload'
+    ).split(' '),
+  );
+
+  test('every API summary and description is free of the words and sentences that no text may have', () => {
+    const faulty = operations.flatMap(({ operationId, summary, description }) =>
+      [String(summary), String(description)]
+        .filter(
+          (text) =>
+            Object.values(WORDS).some(({ fault }) => fault.test(text)) || longSentences(text).length > 0,
+        )
+        .map((text) => `${operationId}: ${text}`),
+    );
+    expect(operations.length).toBeGreaterThan(80);
+    expect(faulty).toEqual([]);
+  });
+
+  test(`every API summary begins with a verb and has at most ${LONGEST_SUMMARY} characters without a period`, () => {
+    const problemsOf = (summary: string): string[] => [
+      ...(SUMMARY_VERBS.has(summary.split(' ')[0] ?? '')
+        ? []
+        : ['does not begin with a verb of SUMMARY_VERBS, which grows with the product']),
+      ...(summary.length <= LONGEST_SUMMARY ? [] : ['is too long']),
+      ...(summary.endsWith('.') ? ['ends with a period'] : []),
+    ];
+    const faulty = operations.flatMap(({ operationId, summary }) =>
+      problemsOf(String(summary)).map((problem) => `${operationId}: "${summary}" ${problem}`),
+    );
+    expect(faulty).toEqual([]);
+  });
+});
+
 describe('examples', () => {
   const ajv = new Ajv2020({ strict: false, allErrors: true });
   addFormats.default(ajv);
   for (const format of ['int32', 'int64', 'binary']) ajv.addFormat(format, true);
 
+  /** Every body is a named component, so its schema is compiled once. */
   const problems = (schema: Schema, example: unknown): unknown => {
-    const { components } = document;
-    const check = ajv.compile({ ...schema, components });
+    if (ajv.getSchema('document') === undefined)
+      ajv.addSchema({ $id: 'document', components: document.components });
+    const check = ajv.getSchema(`document${schema.$ref}`);
+    if (check === undefined) throw new Error(`there is no component ${schema.$ref}`);
     return check(example)
       ? undefined
       : check.errors?.map(({ instancePath, message }) => `${instancePath} ${message}`);

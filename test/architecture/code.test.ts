@@ -1,13 +1,29 @@
 import { expectByRecipe } from '@fitness/shared/testing/recipe.ts';
-import { describe, expect, test } from '@jest/globals';
-import { dotted, files, isTestCode, type Node, parse, read, sources, walk } from './support.ts';
+import { afterAll, describe, expect, test } from '@jest/globals';
+import { dotted, files, isTestCode, type Node, parse, read, sources, type Tree, walk } from './support.ts';
+import type { Pattern } from './wording.ts';
 
 const LONGEST_FUNCTION = 70;
-const trees = sources.map(parse);
-const productTrees = trees.filter(({ file }) => !isTestCode(file));
+
+const trees = new Map<string, Tree>();
+const treeOf = (file: string): Tree => {
+  const tree = trees.get(file) ?? parse(file);
+  trees.set(file, tree);
+  return tree;
+};
+const texts = new Map(sources.map((file) => [file, read(file)]));
+/** The parsed files whose text matches. To parse the others takes seconds, and they cannot break the rule. */
+const treesWith = (pattern: RegExp, among: readonly string[] = sources): Tree[] =>
+  among.filter((file) => pattern.test(texts.get(file) ?? '')).map(treeOf);
+/** Product sources whose text matches, except those of `others`. */
+const productTreesWith = (pattern: RegExp, others: (file: string) => boolean = () => false): Tree[] =>
+  treesWith(
+    pattern,
+    sources.filter((file) => !isTestCode(file) && !others(file)),
+  );
 
 /** `file:line: what` for every node that `find` reports a problem for. */
-const violations = (among: typeof trees, find: (node: Node) => string | undefined): string[] =>
+const violations = (among: readonly Tree[], find: (node: Node) => string | undefined): string[] =>
   among.flatMap((tree) =>
     tree.nodes.flatMap((node) => {
       const problem = find(node);
@@ -15,22 +31,23 @@ const violations = (among: typeof trees, find: (node: Node) => string | undefine
     }),
   );
 
-test('every source is parsed', () => {
+afterAll(() => {
   expect(sources.length).toBeGreaterThan(100);
-  for (const { body } of trees) expect(body.body.length).toBeGreaterThan(0);
+  expect(trees.size).toBeGreaterThan(100);
+  for (const { body } of trees.values()) expect(body.body.length).toBeGreaterThan(0);
 });
 
 describe('readers of external input', () => {
   test('the environment is read only in config.ts and in commands', () => {
     const readers = /(?:^|\/)config\.ts$|-cli\.ts$/;
-    const others = productTrees.filter(({ file }) => !readers.test(file));
+    const others = productTreesWith(/\bprocess\b/, (file) => readers.test(file));
     expect(
       violations(others, (node) => (dotted(node) === 'process.env' ? 'process.env' : undefined)),
     ).toEqual([]);
   });
 
   test('the system clock is read only in clock.ts', () => {
-    const others = productTrees.filter(({ file }) => file !== 'packages/shared/src/kernel/clock.ts');
+    const others = productTreesWith(/\bDate\b/, (file) => file === 'packages/shared/src/kernel/clock.ts');
     const clockReads = violations(others, (node) => {
       if (node.type === 'MemberExpression' && dotted(node) === 'Date.now') return 'Date.now';
       if (dotted(node.callee) !== 'Date') return undefined;
@@ -42,13 +59,12 @@ describe('readers of external input', () => {
   });
 
   test('leases and claims use real time, so an advance of the sandbox clock does not end them', () => {
-    const computed = productTrees.filter(
-      ({ file }) => !file.includes('/domain/') && /\b(?:\w+_)?(?:LEASE|CLAIM)_MS\b/.test(read(file)),
+    const computed = sources.filter(
+      (file) =>
+        !isTestCode(file) && !file.includes('/domain/') && /\b(?:\w+_)?(?:LEASE|CLAIM)_MS\b/.test(read(file)),
     );
     expect(computed.length).toBeGreaterThan(4);
-    expect(computed.filter(({ file }) => !/\brealTime\b/.test(read(file))).map(({ file }) => file)).toEqual(
-      [],
-    );
+    expect(computed.filter((file) => !/\brealTime\b/.test(read(file)))).toEqual([]);
   });
 
   test('numbers and dates are formatted for people only in translate.ts', () => {
@@ -59,7 +75,7 @@ describe('readers of external input', () => {
       'packages/shared/src/http/pagination.ts': 'the English description of a parameter',
       'services/gyms/src/domain/working-periods.ts': 'the clock of a gym, for calculations',
     };
-    const formats = violations(productTrees, (node) => {
+    const formats = violations(productTreesWith(/\bIntl\b|toLocale/), (node) => {
       if (node.type !== 'MemberExpression') return undefined;
       const name = dotted(node) ?? '';
       const { value: member = '' } = node.property as { value?: string };
@@ -74,7 +90,7 @@ describe('readers of external input', () => {
   test('only stores import the database driver; other code may import its types', () => {
     const stores =
       /^services\/[^/]+\/src\/store\/|^packages\/shared\/src\/(?:mongo\/|(?:audit|messaging)\/models\.ts)/;
-    const others = productTrees.filter(({ file }) => !stores.test(file));
+    const others = productTreesWith(/['"]mongo(?:ose|db)['"]/, (file) => stores.test(file));
     const imports = violations(others, (node) => {
       if (node.type !== 'ImportDeclaration' || node.typeOnly === true) return undefined;
       const { value } = node.source as { value: string };
@@ -123,7 +139,7 @@ describe('bounded writes', () => {
   };
 
   test('every write of many documents is listed in this test with its bound', () => {
-    const counted = productTrees
+    const counted = productTreesWith(new RegExp([...WRITES_OF_MANY].join('|')))
       .filter(({ file }) => file.includes('/src/'))
       .map(({ file, nodes }) => [file, nodes.filter(isWriteOfMany).length] as const)
       .filter(([, count]) => count > 0);
@@ -148,7 +164,7 @@ describe('readable code', () => {
   const isFunction = (node: Node): boolean => FUNCTIONS.has(node.type) && node.span !== undefined;
 
   /** The lines of a function without its inner functions. A factory of closures is not a long function. */
-  const ownLines = (tree: (typeof trees)[number], node: Node): number => {
+  const ownLines = (tree: Tree, node: Node): number => {
     const [first, last] = tree.linesOf(node);
     const inner = new Set<number>();
     walk(node, (nested) => {
@@ -162,7 +178,9 @@ describe('readable code', () => {
 
   test(`no function has more than ${LONGEST_FUNCTION} lines without its inner functions`, () => {
     // A describe() callback is as long as its tests.
-    const others = trees.filter(({ file }) => !file.endsWith('.test.ts'));
+    const others = sources
+      .filter((file) => !file.endsWith('.test.ts') && read(file).split('\n').length > LONGEST_FUNCTION)
+      .map(treeOf);
     const tooLong = others.flatMap((tree) =>
       tree.nodes.filter(isFunction).flatMap((node) => {
         const [first, last] = tree.linesOf(node);
@@ -174,7 +192,7 @@ describe('readable code', () => {
   });
 
   test('every use of the type any has a reason on the line above', () => {
-    const unexplained = trees.flatMap((tree) => {
+    const unexplained = treesWith(/\bany\b/).flatMap((tree) => {
       const lines = tree.text.split('\n');
       return violations([tree], (node) => {
         if (node.type !== 'TsKeywordType' || node.kind !== 'any') return undefined;
@@ -200,7 +218,8 @@ describe('readable code', () => {
 });
 
 test('no test is skipped or exclusive', () => {
-  const tests = trees.filter(({ file }) => isTestCode(file));
+  const RESTRICTION = /\.\s*(?:only|skip|todo|failing)\b|\b(?:xit|xtest|xdescribe|fit|fdescribe)\b/;
+  const tests = treesWith(RESTRICTION, sources.filter(isTestCode));
   const STARTS = /^(?:test|it|describe)(?:\.\w+)*\.(?:only|skip|todo|failing)(?:\.|$)/;
   const restricted = violations(tests, (node) => {
     const name = node.type === 'CallExpression' ? dotted(node.callee) : dotted(node);
@@ -209,4 +228,65 @@ test('no test is skipped or exclusive', () => {
     return /^(?:xit|xtest|xdescribe|fit|fdescribe)$/.test(name) ? name : undefined;
   });
   expect(restricted).toEqual([]);
+});
+
+describe('test titles (CONTRIBUTING.md, "Language")', () => {
+  /**
+   * A test title that only makes sense after its `describe`. It begins with a verb or a relative pronoun, or with a
+   * preposition or conjunction without the comma that would end an introductory phrase.
+   */
+  const TITLE: Pattern = {
+    fault:
+      /^(?:also|and|or|but|not|that|which|whose|is|are|was|were|has|have|can|may|must|needs|does|gives|takes|keeps|ends|counts|stays|says|shows|works|refuses|gets)\b|^(?:of|by|as|in|at(?! (?:most|least)\b)|on|to|for|from|with|without|after|before|when|while|until|if)\b[^,]*$/,
+    instead: 'a full clause with a subject, because -t and a failure line show it alone',
+    example: ['ends with its token', 'a session ends when its token expires'],
+  };
+
+  /** A title that calls a response an answer, or says that something "is" a status. */
+  const RESPONSE: Pattern = {
+    fault:
+      /\b(?:an?|the|each|every|no|its|their|same|early|lost) answers?\b|\b(?:is|are|was|were) [45]\d\d\b/i,
+    instead: 'response, returns, or is rejected with',
+    example: ['an unknown id is 404, and a lost answer is repeated', 'an unknown id returns 404'],
+  };
+
+  /** The title of a call of `test(…)` or `test.each(…)(…)`; undefined for any other node. */
+  const titleOf = (node: Node): string | undefined => {
+    if (node.type !== 'CallExpression') return undefined;
+    const callee = node.callee as Node;
+    const name = dotted(callee.type === 'CallExpression' ? callee.callee : callee);
+    if (name !== 'test' && name !== 'test.each') return undefined;
+    const [first] = node.arguments as { expression: Node }[];
+    const { type, value, quasis } = first?.expression ?? { type: '' };
+    if (type === 'StringLiteral') return String(value);
+    return type === 'TemplateLiteral'
+      ? (quasis as { cooked: string }[]).map(({ cooked }) => cooked).join('x')
+      : undefined;
+  };
+
+  const titles = treesWith(/\btest\b/, sources.filter(isTestCode)).flatMap((tree) =>
+    tree.nodes.flatMap((node) => {
+      const title = titleOf(node);
+      return title === undefined ? [] : [{ at: `${tree.file}:${tree.linesOf(node)[0]}`, title }];
+    }),
+  );
+
+  test('every test title is a full clause with a subject', () => {
+    const halves = titles.filter(({ title }) => TITLE.fault.test(title));
+    expect(titles.length).toBeGreaterThan(1_000);
+    expect(halves.map(({ at, title }) => `${at}: ${title}`)).toEqual([]);
+  });
+
+  test('every test title says that a request returns a response or a status', () => {
+    const others = titles.filter(({ title }) => RESPONSE.fault.test(title));
+    expect(others.map(({ at, title }) => `${at}: ${title}`)).toEqual([]);
+  });
+
+  test.each([TITLE, RESPONSE])(
+    '$fault matches its faulty example but not the better one',
+    ({ fault, example: [faulty, better] }) => {
+      expect(faulty).toMatch(fault);
+      expect(better).not.toMatch(fault);
+    },
+  );
 });

@@ -15,6 +15,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { setImmediate } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { explain, fullDisk } from '../../scripts/lib/explain.mjs';
@@ -213,43 +214,47 @@ test('the guide names the program of every command that runs in containers', () 
   expect(named).toEqual(Object.fromEntries(programs));
 });
 
-test('a second npm start says that the product is already running, where, and how to end it', () => {
-  recordProduct();
-  for (const args of [[], ['--dev', 'wallet']]) {
-    const { status, stderr } = run(process.execPath, ['scripts/start.mjs', ...args]);
-    expect([status, stderr]).toEqual([
-      1,
-      `The product is already running: http://127.0.0.1:8080. Ctrl-C in its terminal or \`kill ${process.pid}\` ends it.\n`,
+describe('the arguments of npm start', () => {
+  /** What `npm start` with these arguments says before it ends with 1. */
+  const refusalOf = async (args: readonly string[]): Promise<string> => {
+    const child = spawn(process.execPath, ['scripts/start.mjs', ...args], {
+      cwd: root,
+      env: { ...environment, DATA_DIRECTORY: join(directory, 'data') },
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    const [said, [status]] = await Promise.all([text(child.stderr), once(child, 'exit')]);
+    expect([args, status]).toEqual([args, 1]);
+    return said;
+  };
+  const refusals = async (cases: readonly (readonly [args: readonly string[], said: string])[]) => {
+    const said = await Promise.all(cases.map(async ([args]) => [args, await refusalOf(args)]));
+    expect(said).toEqual(cases);
+  };
+
+  test('a second npm start says that the product is already running, where, and how to end it', async () => {
+    recordProduct();
+    const said = `The product is already running: http://127.0.0.1:8080. Ctrl-C in its terminal or \`kill ${process.pid}\` ends it.\n`;
+    await refusals([
+      [[], said],
+      [['--dev', 'wallet'], said],
+      // Further replicas have numbers.
+      [['--dev', 'wallet-2', '--replicas', '2'], said],
     ]);
-  }
-});
+  });
 
-test('npm run dev lists the existing processes if a name is unknown', () => {
-  const { status, stderr } = run(process.execPath, ['scripts/start.mjs', '--dev', 'nobody']);
-  expect([status, stderr]).toEqual([
-    1,
-    'There is no process "nobody"; there are: sandbox, identity, wallet, gyms, content, media, store-billing, gateway.\n',
-  ]);
-});
-
-test.each([
-  [['--replicas', '0'], '--replicas takes a whole number from 1 to 5; not "0".'],
-  [['--replicas=1.5'], '--replicas takes a whole number from 1 to 5; not "1.5".'],
-  [['--replicas', '12'], '--replicas takes a whole number from 1 to 5; not "12".'],
-  [['--replicas'], '--replicas takes a whole number from 1 to 5.'],
-  [['--replica', '2'], 'npm start takes --replicas <number>; not "--replica".'],
-  [['2'], 'npm start takes --replicas <number>; not "2".'],
-  [['--dev', '--all'], 'npm run dev takes names of processes and --replicas <number>; not "--all".'],
-])('npm start rejects %j in one sentence', (args, problem) => {
-  const { status, stderr } = run(process.execPath, ['scripts/start.mjs', ...args]);
-  expect([status, stderr]).toEqual([1, `${problem}\n`]);
-});
-
-test('npm run dev accepts further replicas by number', () => {
-  recordProduct();
-  const dev = (...args: string[]) => run(process.execPath, ['scripts/start.mjs', '--dev', ...args]).stderr;
-  expect(dev('wallet-2', '--replicas', '2')).toContain('The product is already running');
-  expect(dev('wallet-2')).toContain('There is no process "wallet-2"');
+  test('npm start rejects wrong arguments in one sentence, and npm run dev lists the existing processes', async () => {
+    const names = 'sandbox, identity, wallet, gyms, content, media, store-billing, gateway';
+    await refusals([
+      [['--dev', 'nobody'], `There is no process "nobody"; there are: ${names}.\n`],
+      [['--dev', 'wallet-2'], `There is no process "wallet-2"; there are: ${names}.\n`],
+      [['--replicas', '0'], '--replicas takes a whole number from 1 to 5; not "0".\n'],
+      [['--replicas=1.5'], '--replicas takes a whole number from 1 to 5; not "1.5".\n'],
+      [['--replicas', '12'], '--replicas takes a whole number from 1 to 5; not "12".\n'],
+      [['--replicas'], '--replicas takes a whole number from 1 to 5.\n'],
+      [['2'], 'npm start takes --replicas <number>; not "2".\n'],
+      [['--dev', '--all'], 'npm run dev takes names of processes and --replicas <number>; not "--all".\n'],
+    ]);
+  });
 });
 
 describe('backup and restore on one machine', () => {

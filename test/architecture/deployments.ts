@@ -95,7 +95,19 @@ interface Compose {
   secrets: Record<string, { file: string }>;
 }
 
-const compose = (): Compose => parseYaml(read('docker-compose.yml'), { merge: true }) as Compose;
+/** Parses each file once for all tests. They do not change what is returned. `npm run generate` may change a file meanwhile. */
+const once = <Parsed>(readText: (text: string) => Parsed) => {
+  const known = new Map<string, Parsed>();
+  return (file: string): Parsed => {
+    const text = read(file);
+    const parsed = known.get(text) ?? readText(text);
+    known.set(text, parsed);
+    return parsed;
+  };
+};
+
+const composeOf = once((text) => parseYaml(text, { merge: true }) as Compose);
+const compose = (): Compose => composeOf('docker-compose.yml');
 
 export const composeSecrets = (): Record<string, { file: string }> => compose().secrets;
 
@@ -183,8 +195,9 @@ interface Manifest {
   };
 }
 
-export const manifestsOf = (file: string): Manifest[] =>
-  parseAllDocuments(read(file)).map((document) => document.toJS() as Manifest);
+export const manifestsOf = once((text) =>
+  parseAllDocuments(text).map((document) => document.toJS() as Manifest),
+);
 
 /** Manifests of every installation, which the overlays extend. */
 export const kubernetesFiles = (): string[] =>

@@ -9,11 +9,11 @@ const readBytes = (file: string): Buffer => readFileSync(join(root, file));
 const built = buildSite({ files, read: readBytes });
 const pages = [...built.site].filter(([address]) => address.endsWith('.html'));
 
-/** Problems of the repository if the text of one file is changed. */
-const problemsWith = (changed: string, text: string): string[] =>
+/** Problems of the repository if the texts of some files are changed. */
+const problemsWith = (changed: Record<string, string>): string[] =>
   buildSite({
-    files: [...new Set([...files, changed])],
-    read: (file) => (file === changed ? Buffer.from(text) : readBytes(file)),
+    files: [...new Set([...files, ...Object.keys(changed)])],
+    read: (file) => (changed[file] === undefined ? readBytes(file) : Buffer.from(changed[file])),
   }).problems;
 
 describe('documentation', () => {
@@ -22,22 +22,27 @@ describe('documentation', () => {
   });
 
   test('broken links, documents outside the navigation and decisions without a rule or topic are found', () => {
-    expect(
-      problemsWith('README.md', '# A\n\n[b](docs/none.md) [c](#none) [d](ARCHITECTURE.md#none) [e](#a)'),
-    ).toEqual(
-      expect.arrayContaining([
-        'README.md: docs/none.md: no such file',
-        'README.md: #none: no such heading',
-        'README.md: ARCHITECTURE.md#none: no such heading',
-      ]),
+    const links = '[b](docs/none.md) [c](#none) [d](ARCHITECTURE.md#none) [e](#a)';
+    const problems = problemsWith({
+      'CHANGELOG.md': `# A\n\n${links}`,
+      'elsewhere/a.md': '# A',
+      'docs/adr/9999-a.md': '# 9999. A\n\nStatus: accepted',
+      'docs/adr/0001-a.md': '# 1. A\n\nStatus: accepted',
+    });
+    const found = problems.filter((problem) =>
+      /^(?:CHANGELOG|elsewhere|docs\/adr\/(?:9999|README)|two)/.test(problem),
     );
-    expect(problemsWith('elsewhere/a.md', '# A')).toContain('elsewhere/a.md: no place in the navigation');
-    expect(problemsWith('docs/adr/9999-a.md', '# 9999. A\n\nStatus: accepted')).toEqual([
-      'docs/adr/9999-a.md: does not begin with its status and its rule',
-      'docs/adr/README.md: no line - [9999. A](9999-a.md): accepted',
-    ]);
-    expect(problemsWith('docs/adr/0001-a.md', '# 1. A\n\nStatus: accepted')).toContain(
-      'two decisions have the number 0001',
+    expect(found.toSorted()).toEqual(
+      [
+        'CHANGELOG.md: docs/none.md: no such file',
+        'CHANGELOG.md: #none: no such heading',
+        'CHANGELOG.md: ARCHITECTURE.md#none: no such heading',
+        'elsewhere/a.md: no place in the navigation',
+        'docs/adr/9999-a.md: does not begin with its status and its rule',
+        'docs/adr/README.md: no line - [9999. A](9999-a.md): accepted',
+        'docs/adr/README.md: no line - [1. A](0001-a.md): accepted',
+        'two decisions have the number 0001',
+      ].toSorted(),
     );
   });
 

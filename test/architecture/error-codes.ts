@@ -3,7 +3,7 @@ import type { Route } from '@fitness/shared/http/define-route.ts';
 import { errorCodesOf, errorSchemasOf } from '@fitness/shared/http/openapi.ts';
 import { type ErrorKind, HTTP_STATUS } from '@fitness/shared/kernel/error.ts';
 import { z } from 'zod';
-import { type Node, parse, productSources, type Tree } from './support.ts';
+import { type Node, parse, productSources, read, type Tree } from './support.ts';
 
 export interface ErrorCode {
   code: string;
@@ -25,6 +25,10 @@ const KIND_OF_CALL: Readonly<Record<string, ErrorKind>> = {
   internalError: 'internal',
   notFound: 'not_found',
 };
+
+/** Files without an error and without a constant that is a text are not parsed. */
+const MAY_THROW =
+  /\b(?:badRequest|conflict|internalError|notFound|clientError|AppError)\b|\bconst \w[^=\n]*=\s*'/;
 
 type Strings = ReadonlyMap<string, string>;
 
@@ -123,7 +127,7 @@ export const findErrorBodies = (routes: readonly Route[]): Record<string, number
 /** Returns each combination of code, status and text once, sorted by code. */
 export const findErrorCodes = (routes: readonly Route[]): ErrorCode[] => {
   const trees = productSources
-    .filter((file) => /^(?:packages|services|gateway)\//.test(file))
+    .filter((file) => /^(?:packages|services|gateway)\//.test(file) && MAY_THROW.test(read(file)))
     .map((file) => parse(file));
   const constants = new Map(trees.flatMap(constantsOf));
   const thrown = trees.flatMap((tree) =>

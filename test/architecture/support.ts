@@ -53,7 +53,7 @@ export const parse = (file: string): Tree => {
   const text = read(file).replace(/^#!/, '//');
   const body = parseSync(MARK + text, { syntax: 'typescript', target: 'es2024', comments: false });
   const base = (body.body[0]?.span.start ?? 0) + MARK.length;
-  const lineAt = createLineAt(Buffer.from(text));
+  let lineAt: ((position: number) => number) | undefined;
   const nodes: Node[] = [];
   walk(body, (node) => nodes.push(node));
   return {
@@ -63,6 +63,7 @@ export const parse = (file: string): Tree => {
     nodes,
     linesOf: (node) => {
       const { start, end } = node.span as { start: number; end: number };
+      lineAt ??= createLineAt(Buffer.from(text));
       return [lineAt(start - base), lineAt(end - base)];
     },
   };
@@ -88,13 +89,14 @@ const isNode = (value: unknown): value is Node =>
 
 /** Calls `visit` for every node below `value`, parents first. */
 export const walk = (value: unknown, visit: (node: Node) => void): void => {
+  if (typeof value !== 'object' || value === null) return;
   if (Array.isArray(value)) {
     for (const entry of value) walk(entry, visit);
     return;
   }
-  if (typeof value !== 'object' || value === null) return;
   if (isNode(value)) visit(value);
-  for (const [field, entry] of Object.entries(value)) if (field !== 'span') walk(entry, visit);
+  const fields = value as Record<string, unknown>;
+  for (const field of Object.keys(fields)) if (field !== 'span') walk(fields[field], visit);
 };
 
 /** `a.b.c` for a member expression of plain names; otherwise undefined. */

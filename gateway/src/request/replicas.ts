@@ -37,23 +37,20 @@ export interface Replicas {
   close(): void;
 }
 
-type Resolve = (name: string, options: { all: true }) => Promise<{ address: string; family: number }[]>;
-
 /** @param urls one origin with a name for each service, or several with IP addresses */
 export const createReplicas = (
   urls: Record<Service, readonly string[]>,
-  // The system's resolver knows the hosts file and the search domains of short names.
-  resolve: Resolve = dns.lookup,
+  refreshMs: number = REFRESH_MS,
 ): Replicas => {
   const addressesByService = new Map<string, readonly Address[]>();
   const refresh = async (service: Service): Promise<void> => {
-    const addresses = await Promise.all(urls[service].map((url) => addressesOf(new URL(url), resolve)));
+    const addresses = await Promise.all(urls[service].map((url) => addressesOf(new URL(url))));
     addressesByService.set(service, addresses.flat());
   };
   const named = SERVICES.filter((service) => urls[service].some((url) => !hasIp(new URL(url))));
   // If no name server responds, the last addresses stay in use.
   const refreshNamed = () => Promise.allSettled(named.map(refresh));
-  const timer = setInterval(refreshNamed, REFRESH_MS).unref();
+  const timer = setInterval(refreshNamed, refreshMs).unref();
   let turn = 0;
   const lookUp = async (service: Service): Promise<Address[]> => {
     if (!addressesByService.has(service)) await refresh(service);
@@ -73,7 +70,7 @@ export const createReplicas = (
       return agent.compose(
         noticeLeaving(leave),
         interceptors.dns({
-          maxTTL: REFRESH_MS,
+          maxTTL: refreshMs,
           storage: storage as never,
           lookup: ({ hostname }, _options, callback) => {
             lookUp(hostname as Service).then(
@@ -93,10 +90,13 @@ const withoutBrackets = ({ hostname }: URL): string => hostname.replace(/^\[|\]$
 const portOf = ({ port, protocol }: URL): number => Number(port || (protocol === 'https:' ? 443 : 80));
 const hasIp = (url: URL): boolean => isIP(withoutBrackets(url)) !== 0;
 
-const addressesOf = async (url: URL, resolve: Resolve): Promise<Address[]> => {
+const addressesOf = async (url: URL): Promise<Address[]> => {
   const port = portOf(url);
   const host = withoutBrackets(url);
-  const resolved = hasIp(url) ? [{ address: host, family: isIP(host) }] : await resolve(host, { all: true });
+  // The system's resolver knows the hosts file and the search domains of short names.
+  const resolved = hasIp(url)
+    ? [{ address: host, family: isIP(host) }]
+    : await dns.lookup(host, { all: true });
   return resolved.map(({ address, family }) => ({ address, family: family === 6 ? 6 : 4, port }));
 };
 

@@ -2,7 +2,7 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
 
 /** A burst of requests is sent as one event. */
-const PAUSE_MS = 200;
+export const PAUSE_MS = 200;
 
 export interface Changes {
   /** Notifies the open pages after a short pause. */

@@ -1,18 +1,23 @@
-/** A process that is killed while the posts of a gym change in steps. */
+/** The posts of a gym change in steps: every page of every list, and a process that is killed meanwhile. */
 import { fileURLToPath } from 'node:url';
 import { gymChanged } from '@fitness/proto/events/gyms.ts';
 import { startCrashTestProcess } from '@fitness/shared/testing/crash.ts';
 import { apiClient, caller, eventually } from '@fitness/shared/testing/harness.ts';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { startContent } from '../src/service.ts';
 import type { ProfileDocument } from '../src/store/models.ts';
-import { fillPosts, type Harness, openHarness } from './support.ts';
+import { testMovingProfiles } from './moving-profiles-cases.ts';
+import { fillPosts, type Harness, LIST_CACHES, openHarness } from './support.ts';
 
 const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url));
 const GYM = 'App\\Models\\Gym';
 const OWNER = caller(2);
 /** Enough posts for eight steps. */
 const MANY = 3_000;
+
+describe.each(LIST_CACHES)('with a cache of lists of %i MiB', (listCacheMib) =>
+  testMovingProfiles({ listCacheMib, isWhole: true }),
+);
 
 let harness: Harness;
 beforeAll(async () => {

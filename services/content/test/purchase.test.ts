@@ -386,22 +386,25 @@ describe('503: a service does not respond', () => {
     expect(await trainees(buyer)).toHaveLength(1);
   });
 
+  let advanced: ReturnType<Harness['replica']> | undefined;
   /** Another process, whose clock the sandbox has advanced. */
-  const advancedReplica = () =>
-    harness.replica({
+  const advancedReplica = () => {
+    advanced ??= harness.replica({
       clock: { now: () => new Date(harness.clock.now().getTime() + 30 * DAY_MS) },
       realTime: harness.clock,
     });
+    return advanced;
+  };
 
   test('a process with an advanced clock does not take over a purchase in progress', async () => {
     const [buyer, id] = [someone(), await offer(someone())];
-    const advanced = await advancedReplica();
+    const replica = await advancedReplica();
     const booking = holdNextBooking();
     const buying = buy(buyer, id);
     await booking.untilArrived();
     const { calls } = harness.standIns;
     const before = calls.length;
-    expect(await advanced.finishPurchases()).toBe(0);
+    expect(await replica.finishPurchases()).toBe(0);
     expect(calls.slice(before)).toEqual([]);
     booking.release();
     expect((await buying).status).toBe(201);

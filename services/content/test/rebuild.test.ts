@@ -3,10 +3,14 @@ import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { GUEST } from '@fitness/shared/kernel/caller.ts';
+import { createServiceRuntime } from '@fitness/shared/runtime/service-runtime.ts';
 import { environmentOf } from '@fitness/shared/testing/crash.ts';
 import { caller } from '@fitness/shared/testing/harness.ts';
 import { startMongoProxy } from '@fitness/shared/testing/mongo-proxy.ts';
+import { countedProgress } from '@fitness/shared/testing/progress.ts';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { createDependencies } from '../src/dependencies.ts';
+import { createUseCases } from '../src/use-cases.ts';
 import { type Harness, openHarness } from './support.ts';
 
 const USER = 'App\\Models\\User';
@@ -35,10 +39,12 @@ const run = async (MONGODB_URI: string) => {
   return { output, errors: errors.replace(PROGRESS, ''), exitCode };
 };
 
-const rebuild = async (): Promise<string> => {
-  const { output, errors, exitCode } = await run(harness.config.MONGODB_URI);
-  expect({ errors, exitCode }).toEqual({ errors: '', exitCode: 0 });
-  return output;
+/** The work of the command, in this process. */
+const rebuild = async () => {
+  const { config, clock } = harness;
+  const runtime = await createServiceRuntime('content', config, { clock });
+  const useCases = createUseCases(createDependencies(runtime, config));
+  return useCases.rebuild(countedProgress()).finally(() => runtime.cleanup.close());
 };
 
 const write = async (userId: number, profile_type: string, profile_id: number, is_draft = false) => {
@@ -69,7 +75,9 @@ test('a rebuild corrects profiles, flags, boosts and counters while the service 
   await harness.connection
     .collection<{ _id: string }>('counters')
     .updateOne({ _id: 'posts/3' }, { $inc: { 'counts.user_public_regular': 40 } });
-  expect(await rebuild()).toMatch(/^Rebuilt 4 profiles and 2 training services\./);
+  const { output, errors, exitCode } = await run(harness.config.MONGODB_URI);
+  expect({ errors, exitCode }).toEqual({ errors: '', exitCode: 0 });
+  expect(output).toMatch(/^Rebuilt 4 profiles and 2 training services\./);
   const all = await harness.send('GET', '/posts?order=ASC', { as: caller(2) });
   const ids = all.body.data.map(({ id }: { id: number }) => id);
   expect(ids).toEqual([...remaining, closed]);
@@ -149,7 +157,7 @@ test('a rebuild of corrupted read models restores the earlier responses', async 
   expect(await answers()).toEqual(before);
   expect(await texts.findOne({ row: ofNoPost })).toBeNull();
   expect(await connection.collection('posts').countDocuments({ grams: { $exists: true } })).toBe(0);
-  expect(await rebuild()).toMatch(/^Rebuilt /);
+  await rebuild();
   expect(await answers()).toEqual(before);
 });
 

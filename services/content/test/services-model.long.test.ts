@@ -1,11 +1,15 @@
 import { boostGranted } from '@fitness/proto/events/store-billing.ts';
 import { GUEST } from '@fitness/shared/kernel/caller.ts';
 import { DAY_MS, formatTimestamp } from '@fitness/shared/kernel/clock.ts';
-import { caller, eventually } from '@fitness/shared/testing/harness.ts';
+import { LIST_CACHE_MIB } from '@fitness/shared/kernel/config.ts';
+import { caller, eventually, type Send } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { type Harness, openHarness } from './support.ts';
 
-/** Every combination of viewer and query, compared with the visibility rule applied to each training service. */
+/**
+ * Every combination of viewer and query, compared with the visibility rule applied to each training service, in a process with a
+ * cache of lists and in one without.
+ */
 
 interface Offered {
   id: number;
@@ -22,6 +26,7 @@ const SELLERS = [11, 12, 13];
 const LEAVING = 13;
 
 let harness: Harness;
+let processes: [name: string, send: Send][];
 const offered: Offered[] = [];
 
 const offer = async (seller: number, isActive: boolean, price: number, title: string): Promise<void> => {
@@ -58,7 +63,11 @@ const offer = async (seller: number, isActive: boolean, price: number, title: st
 };
 
 beforeAll(async () => {
-  harness = await openHarness();
+  harness = await openHarness({ listCacheMib: 0 });
+  processes = [
+    ['without a cache', harness.send],
+    ['with a cache', (await harness.replica({}, LIST_CACHE_MIB)).send],
+  ];
   for (const seller of SELLERS)
     for (const isActive of [true, false])
       for (const price of [100, 200, 300])
@@ -124,19 +133,22 @@ test.each([
         .filter(({ seller }) => seller !== LEAVING || can('users.view_all'))
         .toSorted((a, b) => b.level - a.level || b.id - a.id)
         .map(({ id }) => id);
-      const read = async (part: string) => {
-        const { body } = await harness.send('GET', `${path}&${part}`, { as });
-        return { meta: body.meta, ids: body.data.map(({ id }: { id: number }) => id) as number[] };
-      };
-      const whole = await read('per_page=100');
-      expect([path, whole.meta.total, whole.ids]).toEqual([path, expected.length, expected]);
-      const byCursor: number[] = [];
-      for (let cursor: string | null = ''; cursor !== null; ) {
-        const part = await read(`per_page=5${cursor === '' ? '' : `&cursor=${cursor}`}`);
-        byCursor.push(...part.ids);
-        cursor = part.meta.next_cursor;
+      for (const [process, send] of processes) {
+        const where = [process, path];
+        const read = async (part: string) => {
+          const { body } = await send('GET', `${path}&${part}`, { as });
+          return { meta: body.meta, ids: body.data.map(({ id }: { id: number }) => id) as number[] };
+        };
+        const whole = await read('per_page=100');
+        expect([where, whole.meta.total, whole.ids]).toEqual([where, expected.length, expected]);
+        const byCursor: number[] = [];
+        for (let cursor: string | null = ''; cursor !== null; ) {
+          const part = await read(`per_page=5${cursor === '' ? '' : `&cursor=${cursor}`}`);
+          byCursor.push(...part.ids);
+          cursor = part.meta.next_cursor;
+        }
+        expect([where, byCursor]).toEqual([where, expected]);
       }
-      expect([path, byCursor]).toEqual([path, expected]);
     }
   },
 );

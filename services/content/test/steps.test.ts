@@ -8,10 +8,10 @@ import { type TransactionWatch, watchTransactions } from '@fitness/shared/testin
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { fillPosts, type Harness, openHarness } from './support.ts';
 
-/** More rows than two transactions may change. */
-const MANY = 2_500;
-/** Too many for a few transactions, together with their grams. */
-const SERVICES = 100;
+/** More rows than a transaction may change. */
+const MANY = CHANGES_MAX + 100;
+/** Too many for one transaction, together with their grams. */
+const SERVICES = 20;
 const GRAM_DOCUMENTS = 110;
 
 let harness: Harness;

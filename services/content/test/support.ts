@@ -200,8 +200,8 @@ export interface Harness extends ServiceHarness {
   saveMedia(copy: ReturnType<typeof mediaCopy>): Promise<void>;
   /** Restarts the service over the same data. */
   restart(): Promise<void>;
-  /** Starts one more process of the service. */
-  replica(overrides?: Overrides): Promise<RunningContent & { send: Send }>;
+  /** Starts one more process of the service, by default with the same cache of lists. */
+  replica(overrides?: Overrides, listCacheMib?: number): Promise<RunningContent & { send: Send }>;
   close(): Promise<void>;
 }
 
@@ -240,14 +240,12 @@ export const LIST_CACHES = [LIST_CACHE_MIB, 0];
 const settings = {
   LOG_LEVEL: 'silent',
   CONTENT_SWEEP_SECONDS: 3_600,
-  // TEST_LIST_CACHE_MIB=0 runs all tests without the cache.
-  LIST_CACHE_MIB: Number(process.env.TEST_LIST_CACHE_MIB ?? LIST_CACHE_MIB),
 } as const;
 
 /** Closes what it has opened if a later part fails to open. `watched` is for `watchCommands`. */
 export const openHarness = async ({
   watched = false,
-  listCacheMib = settings.LIST_CACHE_MIB,
+  listCacheMib = LIST_CACHE_MIB,
 } = {}): Promise<Harness> => {
   const cleanup = createCleanup();
   try {
@@ -284,8 +282,8 @@ const open = async (cleanup: Cleanup, watched: boolean, listCacheMib: number): P
       await harness.content.close();
       harness.content = await startContent(config, { clock });
     },
-    replica: async (overrides = {}) => {
-      const another = await startContent(config, { clock, ...overrides });
+    replica: async (overrides = {}, LIST_CACHE_MIB = listCacheMib) => {
+      const another = await startContent({ ...config, LIST_CACHE_MIB }, { clock, ...overrides });
       cleanup.defer('replica', () => another.close());
       return { ...another, send: apiClient('content', another.url) };
     },

@@ -512,47 +512,7 @@ test('the end of a boost is published once, and not for a deleted training servi
   expect(await boosts.countDocuments({ training_service_id: removed })).toBe(0);
 });
 
-describe('422', () => {
-  test.each([
-    ['title', 'empty', { title: '' }],
-    ['title', 'of 256 characters', { title: 'x'.repeat(256) }],
-    ['title', 'a number', { title: 7 }],
-    ['title', 'half a surrogate pair', { title: 'half \ud83d' }],
-    ['description', 'half a surrogate pair', { description: '\udcaa half' }],
-    ['description', 'null', { description: null }],
-    ['description', 'of 5,001 characters', { description: 'x'.repeat(5_001) }],
-    ['price', 'zero', { price: 0 }],
-    ['price', 'not whole', { price: 1.5 }],
-    ['price', 'a string', { price: '100' }],
-    ['price', 'over a thousand million', { price: 2_000_000_000 }],
-    ['duration_days', 'zero', { duration_days: 0 }],
-    ['is_active', 'a string', { is_active: 'yes' }],
-  ])(
-    'a training service is rejected with 422 under %s if it is %s, when created and when changed',
-    async (field, _why, body) => {
-      const userId = someone();
-      const made = await harness.send('POST', '/training-services', {
-        as: caller(userId),
-        body: { ...draft, ...body },
-      });
-      expect(made.status).toBe(422);
-      expect(Object.keys(made.body.errors)).toEqual([field]);
-      const id = await offer(userId);
-      const changed = await harness.send('PUT', `/training-services/${id}`, { as: caller(userId), body });
-      expect(changed.status).toBe(422);
-      expect(Object.keys(changed.body.errors)).toEqual([field]);
-    },
-  );
-
-  test.each(['user_id=x', 'min_price=-1', 'max_price=1.5', 'page=0', 'cursor=abc', 'user_id=1&user_id=2'])(
-    'the query %s is rejected with 422',
-    async (query) => {
-      expect((await harness.send('GET', `/training-services?${query}`)).status).toBe(422);
-    },
-  );
-
-  test('a caller without the permission gets 403 before the body is validated', async () => {
-    const answer = await harness.send('POST', '/training-services', { as: caller(someone(), []), body: {} });
-    expect(answer.status).toBe(403);
-  });
+test('a caller without the permission gets 403 before the body is validated', async () => {
+  const answer = await harness.send('POST', '/training-services', { as: caller(someone(), []), body: {} });
+  expect(answer.status).toBe(403);
 });

@@ -50,7 +50,7 @@ const untilBoosted = (id: number, level: number, isLive: boolean) =>
 
 beforeAll(async () => {
   harness = await openHarness();
-  for (let index = 0; index < 24; index += 1) {
+  for (let index = 0; index < 15; index += 1) {
     const gym = {
       name: index % 3 === 0 ? `Alpha ${index}` : `Beta ${index}`,
       city: 1 + (index % 2),
@@ -84,12 +84,15 @@ const VIEWERS = [
   ['the owner', member(OWNER)],
   ['an operator', operator()],
 ] as const;
-const QUERIES = [undefined, 'alpha', 'beta 1'].flatMap((search) =>
-  [undefined, 1, 2].map((city) => ({ search, city })),
-);
+const QUERIES: { search?: string; city?: number }[] = [
+  {},
+  { search: 'alpha' },
+  { city: 2 },
+  { search: 'beta 1', city: 1 },
+];
 
 test.each(VIEWERS)(
-  '%s sees boosted gyms first (pro before basic), then the newest, for all queries and pages',
+  '%s sees boosted gyms first (pro before basic), then the newest, on all pages',
   async (_name, as) => {
     const seesAll = as !== undefined && as.userId !== 21;
     for (const { search, city } of QUERIES) {
@@ -111,7 +114,7 @@ test.each(VIEWERS)(
       expect([filter, byPage]).toEqual([filter, expected]);
       const byCursor: number[] = [];
       for (let cursor: string | null = ''; cursor !== null; ) {
-        const part = await read(`${filter}&per_page=3${cursor === '' ? '' : `&cursor=${cursor}`}`, as);
+        const part = await read(`${filter}&per_page=4${cursor === '' ? '' : `&cursor=${cursor}`}`, as);
         byCursor.push(...part.ids);
         cursor = part.meta.next_cursor;
       }

@@ -161,7 +161,9 @@ describe('wrong values', () => {
       const before = await everything();
       const validFields = { name: 'Never', address: 'Nowhere', location_lat: 1, location_lng: 1 };
       const clearable = ['description', 'city_id', 'major_ids'].includes(field);
-      const values = [...(WRONG[field] ?? []), ...(clearable ? [] : ['null'])];
+      // The fields of both routes have the same rules, of which PUT tests each.
+      const some = (WRONG[field] ?? []).filter((_, index) => index % 4 === 0);
+      const values = [...some, ...(clearable ? [] : ['null'])];
       expect(await unexpectedAnswers('POST', '/gyms', field, values, validFields)).toEqual([]);
       expect(await everything()).toEqual(before);
     },

@@ -95,8 +95,8 @@ test('a search without results among many near gyms reads a limited number of ro
   expect(next).toBeDefined();
 });
 
-test.each([1, 30])('following the cursor finds every match, nearest first, %i per page', async (perPage) => {
-  const pages = await follow(QUERY, perPage);
+test('following the cursor finds every match, nearest first', async () => {
+  const pages = await follow(QUERY, 1);
   expect(pages.length).toBeGreaterThan(1);
   expect(pages.flat()).toEqual([COUNT - 1, COUNT]);
 });

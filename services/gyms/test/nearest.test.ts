@@ -59,7 +59,7 @@ afterAll(async () => {
 const SPREADS = [0.02, 0.5, 15, 360];
 
 test.each(SPREADS)('every page has the nearest gyms in order within %d degrees', async (spread) => {
-  for (let round = 0; round < 8; round += 1) {
+  for (let round = 0; round < 4; round += 1) {
     const from = around(TEHRAN, spread);
     const perPage = 1 + (round % 7) * 3;
     const skip = perPage * (round % 3);

@@ -6,8 +6,8 @@ import { type TransactionWatch, watchTransactions } from '@fitness/shared/testin
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { type Harness, member, openHarness, operator } from './support.ts';
 
-/** More than two transactions are allowed to change. */
-const RATINGS = 2_500;
+/** More than a transaction is allowed to change. */
+const RATINGS = CHANGES_MAX + 100;
 
 let harness: Harness;
 let watch: TransactionWatch;

@@ -117,8 +117,8 @@ export interface Harness extends ServiceHarness {
   mediaCopies: ReturnType<typeof mediaCopiesClient>;
   /** Closes the service of this process, but not its replicas. */
   closeService(): Promise<void>;
-  /** Starts one more replica of the service. */
-  replica(): Promise<Send>;
+  /** Starts one more replica of the service, by default with the same cache of lists. */
+  replica(listCacheMib?: number): Promise<Send>;
   /** Creates a gym of `owner` and returns its id. */
   createGym(owner: UserCaller, body?: Record<string, unknown>): Promise<number>;
   close(): Promise<void>;
@@ -130,13 +130,11 @@ const blockersClient = (address: string) => testClient('gyms', grpcDefinitions.b
 
 /** The cache sizes that list tests run with: lists are the same without the cache. */
 export const LIST_CACHES = [LIST_CACHE_MIB, 0];
-/** All tests pass without the cache too: TEST_LIST_CACHE_MIB=0. */
-const TEST_LIST_CACHE_MIB = Number(process.env.TEST_LIST_CACHE_MIB ?? LIST_CACHE_MIB);
 
 /** `watched` enables `watchCommands`. */
 export const openHarness = async ({
   watched = false,
-  listCacheMib = TEST_LIST_CACHE_MIB,
+  listCacheMib = LIST_CACHE_MIB,
 } = {}): Promise<Harness> => {
   const cleanup = createCleanup();
   const { standIns, server } = await startStandIns();
@@ -153,8 +151,8 @@ export const openHarness = async ({
   const clock = new ManualClock();
   const service = await startGyms(watched ? monitored(config) : config, { clock });
   cleanup.defer('service', () => service.close());
-  const replica = async (): Promise<Send> => {
-    const another = await startGyms(config, { clock });
+  const replica = async (LIST_CACHE_MIB = listCacheMib): Promise<Send> => {
+    const another = await startGyms({ ...config, LIST_CACHE_MIB }, { clock });
     cleanup.defer('replica', () => another.close());
     return apiClient('gyms', another.url);
   };

@@ -11,12 +11,14 @@ import type { Cleanup } from './lifecycle.ts';
 
 /** Longer than the sandbox keeps a request without news. */
 const REQUEST_TIMEOUT_MS = 30 * SECOND_MS;
-/** Each failure in a row adds this to the delay before the next try: a sandbox that restarts is followed soon. */
-const RETRY_MS = 200;
-const LONGEST_RETRY_MS = 10 * SECOND_MS;
-/** How long a start waits for a sandbox that is still starting. */
-const FIRST_ANSWER_MS = 5 * SECOND_MS;
-/** Takes about {@link FIRST_ANSWER_MS}. */
+export const CLOCK_TIMES = {
+  /** Each failure in a row adds this to the delay before the next try: a sandbox that restarts is followed soon. */
+  retryMs: 200,
+  longestRetryMs: 10 * SECOND_MS,
+  /** How long a start waits for a sandbox that is still starting. */
+  firstAnswerMs: 5 * SECOND_MS,
+};
+/** They take about as long as a start waits. */
 const FAILURES_BEFORE_WARNING = 7;
 
 const answerSchema = z.object({ data: z.object({ advanced_ms: z.int().min(0) }) });
@@ -31,6 +33,7 @@ export const openClock = async (
   { SEED_DEMO, SANDBOX_URL }: ClockConfig,
   log: Logger,
   cleanup: Cleanup,
+  { retryMs, longestRetryMs, firstAnswerMs } = CLOCK_TIMES,
 ): Promise<AdvancingClock> => {
   if (!SEED_DEMO || SANDBOX_URL === undefined) return systemClock;
   const { clock, startAt, advanceTo } = createAdvancingClock();
@@ -55,7 +58,7 @@ export const openClock = async (
         if (failures === FAILURES_BEFORE_WARNING)
           log.warn({ err: error }, 'the clock of the sandbox cannot be read');
         // Its timer keeps a process alive that has opened nothing else yet.
-        const delayMs = Math.min(failures * RETRY_MS, LONGEST_RETRY_MS);
+        const delayMs = Math.min(failures * retryMs, longestRetryMs);
         await sleep(delayMs, undefined, { signal: stopping.signal }).catch(() => undefined);
       }
     }
@@ -65,7 +68,7 @@ export const openClock = async (
     stopping.abort();
     return following;
   });
-  await finishesWithin(started.promise, FIRST_ANSWER_MS);
+  await finishesWithin(started.promise, firstAnswerMs);
   return clock;
 };
 

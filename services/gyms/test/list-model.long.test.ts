@@ -1,0 +1,3 @@
+import { testListModel } from './list-model-cases.ts';
+
+testListModel({ every: 1 });
