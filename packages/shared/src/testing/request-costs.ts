@@ -102,6 +102,7 @@ export const openCostMeter = async (
   database: string,
   { send, url }: { send: Send; url: string },
   shards: Shards,
+  followUpMs = FOLLOW_UP_MS,
 ) => {
   const connection = monitoredConnection(database);
   await storeSessions(connection);
@@ -169,7 +170,7 @@ export const openCostMeter = async (
       for (let run = 0; run < RUNS; run += 1) runs.push(await undisturbed(row));
       runsOf.set(row, runs);
       const isDecided = (): boolean => runs.some((run) => isAs(row, run) || isMore(row, run));
-      await eventually(isDecided, { timeoutMs: FOLLOW_UP_MS }).catch(() => undefined);
+      await eventually(isDecided, { timeoutMs: followUpMs }).catch(() => undefined);
       const faults = faultsOf(row, runs);
       if (faults.length > 0) runsOf.delete(row);
       return faults;
