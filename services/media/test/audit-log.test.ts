@@ -9,7 +9,7 @@ let harness: Harness;
 let observer: ReturnType<typeof createAuditObserver>;
 
 beforeAll(async () => {
-  harness = await openHarness();
+  harness = await openHarness({}, {}, { monitored: true });
   observer = createAuditObserver(harness.connection, 'media');
 });
 afterAll(() => harness.close());

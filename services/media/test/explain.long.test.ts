@@ -22,7 +22,7 @@ const CROWDED = { ...POST, attachable_id: 500 };
 let harness: Harness;
 let watch: CommandWatch;
 beforeAll(async () => {
-  harness = await openHarness();
+  harness = await openHarness({}, {}, { monitored: true });
   watch = watchCommands(harness.config.MONGODB_DATABASE, { exceptions: EXCEPTIONS, shards: SHARDS });
   for (let n = 0; n < 10; n += 1) await harness.upload(OWNER, GYM);
   await fill();

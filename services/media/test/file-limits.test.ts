@@ -70,7 +70,8 @@ describe('a target with as many public files as allowed', () => {
     async (_name, of, limit, owner) => {
       const target = of();
       const caller = owner === 7 ? OWNER : holder(owner);
-      for (let n = 0; n < limit; n += 1) expect((await harness.upload(caller, target)).status).toBe(201);
+      await store(target, limit - 1);
+      expect((await harness.upload(caller, target)).status).toBe(201);
       const before = await harness.filesOnDisk();
       const refused = await harness.upload(caller, target);
       expect([refused.status, fieldsOf(refused)]).toEqual([422, ['file']]);
@@ -145,18 +146,12 @@ describe('the files shown on a page', () => {
     expect(Buffer.byteLength(JSON.stringify(media))).toBeLessThan(MEBIBYTE / 2);
   });
 
-  test('the files of a hundred full gyms with the longest names are complete', async () => {
-    const gyms = Array.from({ length: 100 }, () => harness.newGym());
-    for (const gym of gyms) await store(gym, 20, () => ({ filename }));
-    const calls: number[] = [];
-    const counts: number[] = [];
-    for (const targets of [gyms.slice(0, MEDIA_COPIES_MAX), gyms.slice(MEDIA_COPIES_MAX)]) {
-      const answer = await harness.grpc.call('GetCopies', { targets });
-      calls.push(Buffer.byteLength(JSON.stringify(answer)));
-      counts.push(...answer.copies.map(({ files }) => files.length));
-    }
-    expect(counts).toEqual(Array(100).fill(20));
-    expect(Math.max(...calls)).toBeLessThan(4 * MEBIBYTE);
+  test('the files of as many full gyms as fit in a call, with the longest names, are complete', async () => {
+    const targets = Array.from({ length: MEDIA_COPIES_MAX }, () => harness.newGym());
+    for (const gym of targets) await store(gym, 20, () => ({ filename }));
+    const answer = await harness.grpc.call('GetCopies', { targets });
+    expect(answer.copies.map(({ files }) => files.length)).toEqual(Array(MEDIA_COPIES_MAX).fill(20));
+    expect(Buffer.byteLength(JSON.stringify(answer))).toBeLessThan(4 * MEBIBYTE);
   });
 
   test.each<[string, Partial<Record<keyof MediaRow, unknown>>]>([

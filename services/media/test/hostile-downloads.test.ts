@@ -1,21 +1,8 @@
 /** Conditions, ranges and ids that client libraries do not send. */
-import { readdir, readlink } from 'node:fs/promises';
-import { sep } from 'node:path';
 import { GUEST } from '@fitness/shared/kernel/caller.ts';
-import { eventually } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { openRaw, type RawAnswer, sendRaw } from './raw.ts';
-import {
-  GYM,
-  type Harness,
-  INACTIVE_GYM,
-  MEBIBYTE,
-  OWNER,
-  openHarness,
-  pdf,
-  STRANGER,
-  VIEWER,
-} from './support.ts';
+import { type RawAnswer, sendRaw } from './raw.ts';
+import { GYM, type Harness, INACTIVE_GYM, OWNER, openHarness, pdf, STRANGER, VIEWER } from './support.ts';
 
 let harness: Harness;
 /** Id of a file of 1,000 bytes. */
@@ -34,18 +21,11 @@ const get = (...headers: string[]): Promise<RawAnswer> =>
 const head = (...headers: string[]): Promise<RawAnswer> =>
   sendRaw(harness.url, { as: GUEST, method: 'HEAD', path: `/api/v1/media/${id}`, headers });
 
+// `parseRanges` has a unit test with many more.
 describe('one range', () => {
   test.each([
-    ['bytes=0-0', 0, 0],
     ['bytes=-1', 999, 999],
-    ['bytes=999-', 999, 999],
-    ['bytes=0-18446744073709551615', 0, 999],
     [`bytes=1-${'9'.repeat(5_000)}`, 1, 999],
-    ['bytes=-18446744073709551615', 0, 999],
-    [`bytes=${'0'.repeat(30)}7-0008`, 7, 8],
-    ['bytes=,2-3', 2, 3],
-    ['bytes=2-3, ,', 2, 3],
-    ['bytes=-0,2-3', 2, 3],
     ['bytes= 2-3 ', 2, 3],
   ])('the range %s returns 206', async (range, start, end) => {
     const answer = await get(`range: ${range}`);
@@ -53,36 +33,19 @@ describe('one range', () => {
     expect(answer.body).toEqual(content.subarray(start, end + 1));
   });
 
-  test.each([
-    'bytes=-0',
-    'bytes=1000-',
-    'bytes=18446744073709551615-',
-    `bytes=${'9'.repeat(5_000)}-`,
-    'bytes=5-4',
-    'bytes=18446744073709551616-18446744073709551615',
-    'bytes=',
-    'bytes=,',
-    'bytes=-',
-    'bytes=--1',
-    'bytes=-1-2',
-    'bytes=0x0-0x1',
-    'bytes=1e0-2',
-    'bytes=+1-2',
-    'bytes=1.0-2',
-    'bytes=0 - 1',
-    'bytes=0-1;2-3',
-    `bytes=${Array(1_000).fill('0-0').join(',')}`,
-    'bytes=0-600,300-999',
-  ])('the range %s is rejected with 416 and the size, without bytes', async (range) => {
-    const answer = await get(`range: ${range}`);
-    expect([answer.status, answer.headers['content-range'], answer.body.length]).toEqual([
-      416,
-      'bytes */1000',
-      0,
-    ]);
-  });
+  test.each(['bytes=1000-', 'bytes=0-1;2-3', `bytes=${Array(1_000).fill('0-0').join(',')}`])(
+    'the range %s is rejected with 416 and the size, without bytes',
+    async (range) => {
+      const answer = await get(`range: ${range}`);
+      expect([answer.status, answer.headers['content-range'], answer.body.length]).toEqual([
+        416,
+        'bytes */1000',
+        0,
+      ]);
+    },
+  );
 
-  test.each(['seconds=0-1', 'bytes', 'bytes 0-1', '', '=0-1', 'none'])(
+  test.each(['seconds=0-1', '=0-1'])(
     'the range %j is ignored, because it is not a byte range',
     async (range) => {
       const answer = await get(`range: ${range}`);
@@ -121,10 +84,17 @@ describe('conditions', () => {
     ['an empty value', () => '', 200],
     ['a weak star', () => 'W/*', 200],
   ])('If-None-Match matches only the ETag or a star: %s', async (_name, header, status) => {
-    for (const answer of [
-      await get(`if-none-match: ${header(etag)}`),
-      await head(`if-none-match: ${header(etag)}`),
-    ]) {
+    const answer = await get(`if-none-match: ${header(etag)}`);
+    expect([answer.status, answer.headers.etag]).toEqual([status, etag]);
+  });
+
+  test('HEAD has the same conditions as GET', async () => {
+    for (const [header, status] of [
+      [etag, 304],
+      ['*', 304],
+      ['"x"', 200],
+    ] as const) {
+      const answer = await head(`if-none-match: ${header}`);
       expect([answer.status, answer.headers.etag]).toEqual([status, etag]);
     }
   });
@@ -195,18 +165,22 @@ describe('an invalid id', () => {
     '[1]',
     '$ne',
     'constructor',
-  ])('the id %s is rejected with 404 for every method, with or without a name', async (wrong) => {
-    for (const method of ['GET', 'HEAD', 'DELETE']) {
-      for (const path of [
-        `/api/v1/media/${wrong}`,
-        ...(method === 'DELETE' ? [] : [`/api/v1/media/${wrong}/a.png`]),
-      ]) {
-        expect([path, (await sendRaw(harness.url, { as: VIEWER, method, path })).status]).toEqual([
-          path,
-          404,
-        ]);
+  ])('the id %s is rejected with 404', async (wrong) => {
+    const path = `/api/v1/media/${wrong}`;
+    expect((await sendRaw(harness.url, { as: VIEWER, method: 'GET', path })).status).toBe(404);
+  });
+
+  test('an invalid id is rejected with 404 for every method, with or without a name', async () => {
+    for (const wrong of ['0', '1e0', '%00', '$ne'])
+      for (const [method, path] of [
+        ['HEAD', wrong],
+        ['DELETE', wrong],
+        ['GET', `${wrong}/a.png`],
+        ['HEAD', `${wrong}/a.png`],
+      ] as const) {
+        const answer = await sendRaw(harness.url, { as: VIEWER, method, path: `/api/v1/media/${path}` });
+        expect([method, path, answer.status]).toEqual([method, path, 404]);
       }
-    }
   });
 
   test.each(['%', '%zz', '%c0%af', '%ff'])(
@@ -287,33 +261,4 @@ describe('a refusal', () => {
     for (const name of ['etag', 'content-disposition', 'accept-ranges'])
       expect(headers[name]).toBeUndefined();
   });
-});
-
-test('clients that disconnect during a download leave no file open', async () => {
-  const large = (await harness.upload(OWNER, GYM, pdf(20 * MEBIBYTE))).body.data.id;
-  // Counts only files in the directory of this service, because the process opens other files too.
-  const open = async (): Promise<number> => {
-    const descriptors = await readdir('/proc/self/fd');
-    const paths = descriptors.map((descriptor) => readlink(`/proc/self/fd/${descriptor}`).catch(() => ''));
-    const files = `${harness.config.MEDIA_DIRECTORY}${sep}`;
-    return (await Promise.all(paths)).filter((path) => path.startsWith(files)).length;
-  };
-  let mostOpen = 0;
-  for (const range of ['', 'range: bytes=0-9999999', 'range: bytes=0-5000000,6000000-11000000']) {
-    const sockets = await Promise.all(
-      Array.from({ length: 10 }, () =>
-        openRaw(harness.url, {
-          as: GUEST,
-          method: 'GET',
-          path: `/api/v1/media/${large}`,
-          headers: range === '' ? [] : [range],
-        }),
-      ),
-    );
-    await eventually(() => sockets.every((socket) => socket.bytesRead > 0 || socket.readableLength > 0));
-    mostOpen = Math.max(mostOpen, await open());
-    for (const socket of sockets) socket.destroy();
-    await eventually(async () => (await open()) === 0);
-  }
-  expect(mostOpen).toBe(10);
 });

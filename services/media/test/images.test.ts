@@ -34,11 +34,25 @@ afterAll(async () => {
   await harness.close();
 });
 
+/** Larger than its smaller images. */
+const LARGE = await photo(700, 350).jpeg().toBuffer();
 const uploaded = async (content: Buffer, fields: Record<string, string | number> = harness.newGym()) => {
   const { status, body } = await harness.upload(OWNER, fields, content);
   if (status !== 201) throw new Error(`not uploaded: ${status} ${JSON.stringify(body)}`);
   return body.data as { id: number; size: number; mime_type: string };
 };
+/** Encodes an image as an upload does, or as a smaller image. */
+const encoded = async (content: Buffer, format: string, maxWidth?: number): Promise<Buffer> => {
+  const result = await rendered(content, format, maxWidth);
+  if (typeof result === 'string') throw new Error(`not encoded: ${result}`);
+  return result;
+};
+const images = createImages();
+const rendered = (content: Buffer, format: string, maxWidth?: number) =>
+  images.render(
+    { open: async () => Readable.from([content]), mimeType: `image/${format}`, owner: 'user:1' },
+    maxWidth,
+  );
 const bytesOf = async (file: number | string): Promise<Buffer> => {
   const response = await harness.download(OWNER, file);
   if (response.status !== 200) throw new Error(`not downloaded: ${response.status}`);
@@ -48,24 +62,23 @@ const bytesOf = async (file: number | string): Promise<Buffer> => {
 describe('a stored image', () => {
   const lossless = { lossless: true };
   test.each<[string, () => Promise<Buffer>]>([
-    ['JPEG', async () => withSegments(await withMetadata(photo().jpeg()).toBuffer())],
+    ['jpeg', async () => withSegments(await withMetadata(photo().jpeg()).toBuffer())],
     [
-      'PNG',
+      'png',
       async () => {
         const text = Buffer.from(`Comment\0${SECRET}`);
         return withChunk(await withMetadata(photo().png()).toBuffer(), 'tEXt', text);
       },
     ],
-    ['WebP', () => withMetadata(photo().webp(lossless)).toBuffer()],
-    ['GIF', async () => withExtensions(await photo().gif().toBuffer())],
-    ['animated WebP', () => withMetadata(animation().webp(lossless)).toBuffer()],
-    ['animated GIF', async () => withExtensions(await animation().gif().toBuffer())],
-  ])('a stored %s has no EXIF, position, XMP, IPTC or comment', async (_name, make) => {
+    ['webp', () => withMetadata(photo().webp(lossless)).toBuffer()],
+    ['gif', async () => withExtensions(await photo().gif().toBuffer())],
+    ['webp', () => withMetadata(animation().webp(lossless)).toBuffer()],
+    ['gif', async () => withExtensions(await animation().gif().toBuffer())],
+  ])('a stored %s has no EXIF, position, XMP, IPTC or comment (%#)', async (format, make) => {
     const content = await make();
     expect(content.includes(SECRET)).toBe(true);
-    const { id, size } = await uploaded(content);
-    const stored = await bytesOf(id);
-    expect([stored.includes(SECRET), stored.length]).toEqual([false, size]);
+    const stored = await encoded(content, format);
+    expect(stored.includes(SECRET)).toBe(false);
     const { exif, xmp, iptc, comments, orientation } = await sharp(stored).metadata();
     expect([exif, xmp, iptc, comments, orientation]).toEqual(Array(5).fill(undefined));
     expect(await redQuarter(sharp(stored))).toBe('top left');
@@ -83,9 +96,9 @@ describe('a stored image', () => {
     [8, 'bottom left'],
   ];
   const STILL: [string, () => Sharp][] = [
-    ['JPEG', () => photo().jpeg()],
-    ['PNG', () => photo().png()],
-    ['WebP', () => photo().webp(lossless)],
+    ['jpeg', () => photo().jpeg()],
+    ['png', () => photo().png()],
+    ['webp', () => photo().webp(lossless)],
   ];
   test.each(
     STILL.flatMap(([name, make]) =>
@@ -93,11 +106,10 @@ describe('a stored image', () => {
     ),
   )(
     'a %s with the orientation %i is stored turned, with its top left quarter at the %s',
-    async (_name, orientation, shown, make) => {
+    async (format, orientation, shown, make) => {
       const content = await withMetadata(make(), orientation).toBuffer();
-      const { id } = await uploaded(content);
-      for (const file of [id, `${id}?width=320`]) {
-        const stored = sharp(await bytesOf(file));
+      for (const maxWidth of [undefined, 320]) {
+        const stored = sharp(await encoded(content, format, maxWidth));
         const { width, height } = await stored.metadata();
         expect([width, height]).toEqual(orientation <= 4 ? [40, 20] : [20, 40]);
         expect(await redQuarter(stored)).toBe(shown);
@@ -109,8 +121,7 @@ describe('a stored image', () => {
     'an animated WebP with the orientation %i stays animated, and each frame is turned to the %s',
     async (orientation, shown) => {
       const timed = animation().webp({ ...lossless, delay: [100, 200, 300], loop: 4 });
-      const { id } = await uploaded(await withMetadata(timed, orientation).toBuffer());
-      const stored = await bytesOf(id);
+      const stored = await encoded(await withMetadata(timed, orientation).toBuffer(), 'webp');
       const { width, pageHeight, pages, delay, loop } = await sharp(stored, { animated: true }).metadata();
       expect({ width, pageHeight, pages, delay, loop }).toEqual({
         ...(orientation <= 4 ? { width: 40, pageHeight: 20 } : { width: 20, pageHeight: 40 }),
@@ -127,13 +138,8 @@ describe('a stored image', () => {
     const gif = await animation(4, 400, 200)
       .gif({ delay: [100, 200, 300, 400], loop: 2 })
       .toBuffer();
-    const { id, mime_type } = await uploaded(gif);
-    expect(mime_type).toBe('image/gif');
-    for (const [file, width] of [
-      [id, 400],
-      [`${id}?width=320`, 320],
-    ] as const) {
-      const stored = await sharp(await bytesOf(file), { animated: true }).metadata();
+    for (const width of [400, 320]) {
+      const stored = await sharp(await encoded(gif, 'gif', width), { animated: true }).metadata();
       expect(stored).toMatchObject({ format: 'gif', width, pages: 4, delay: [100, 200, 300, 400], loop: 2 });
       expect(stored.pageHeight).toBe(width / 2);
     }
@@ -145,6 +151,7 @@ describe('a stored image', () => {
     const response = await harness.download(GUEST, id);
     const stored = Buffer.from(await response.arrayBuffer());
     const [row] = await harness.rows({ _id: id });
+    expect(stored.includes(SECRET)).toBe(false);
     expect([stored.length, response.headers.get('content-length')]).toEqual([size, String(size)]);
     expect(response.headers.get('etag')).toBe(`"${row?.sha256}"`);
     expect(size).not.toBe(content.length);
@@ -158,11 +165,15 @@ describe('a stored image', () => {
 });
 
 /** Files with the signature of an image, but with a header that no decoder can read. */
-const HEADERLESS: [string, Buffer][] = [
-  ['the first bytes of a PNG', Buffer.concat([PNG.subarray(0, 40), Buffer.alloc(200)])],
-  ['the signature of a JPEG', Buffer.concat([Buffer.from([0xff, 0xd8, 0xff, 0xe0]), Buffer.alloc(200)])],
-  ['the container of WebP', Buffer.concat([Buffer.from('RIFF\x40\0\0\0WEBPVP8 '), Buffer.alloc(64)])],
-  ['the signature of a GIF', Buffer.concat([Buffer.from('GIF89a'), Buffer.alloc(64)])],
+const HEADERLESS: [string, string, Buffer][] = [
+  ['the first bytes of a PNG', 'png', Buffer.concat([PNG.subarray(0, 40), Buffer.alloc(200)])],
+  [
+    'the signature of a JPEG',
+    'jpeg',
+    Buffer.concat([Buffer.from([0xff, 0xd8, 0xff, 0xe0]), Buffer.alloc(200)]),
+  ],
+  ['the container of WebP', 'webp', Buffer.concat([Buffer.from('RIFF\x40\0\0\0WEBPVP8 '), Buffer.alloc(64)])],
+  ['the signature of a GIF', 'gif', Buffer.concat([Buffer.from('GIF89a'), Buffer.alloc(64)])],
 ];
 const MARKERS = [
   'Exif\0\0',
@@ -177,27 +188,29 @@ const MARKERS = [
 
 describe('an upload that is not a whole image', () => {
   test.each(HEADERLESS)(
-    'a file with only %s is stored unchanged, and width= returns the file itself',
-    async (_name, content) => {
-      const { id, size } = await uploaded(content);
-      expect(size).toBe(content.length);
-      for (const file of [id, `${id}?width=320`]) expect((await bytesOf(file)).equals(content)).toBe(true);
-      expect((await harness.rows({ _id: id }))[0]).not.toHaveProperty('variants');
+    'a file with only %s is no image that could be encoded',
+    async (_name, format, content) => {
+      expect(await rendered(content, format)).toBe('no_image');
     },
   );
 
+  test('a file with only the first bytes of a PNG is stored unchanged, and width= returns it', async () => {
+    const [[, , content] = ['', '', PNG]] = HEADERLESS;
+    const { id, size } = await uploaded(content);
+    expect(size).toBe(content.length);
+    for (const file of [id, `${id}?width=320`]) expect((await bytesOf(file)).equals(content)).toBe(true);
+    expect((await harness.rows({ _id: id }))[0]).not.toHaveProperty('variants');
+  });
+
   test.each<[string, () => Sharp]>([
-    ['JPEG', () => photo(400, 300).jpeg()],
-    ['PNG', () => photo(400, 300).png({ compressionLevel: 0 })],
-    ['GIF', () => animation(3, 400, 300).gif()],
-  ])('the first two thirds of a %s are stored as an image without metadata', async (_name, make) => {
+    ['jpeg', () => photo(400, 300).jpeg()],
+    ['png', () => photo(400, 300).png({ compressionLevel: 0 })],
+    ['gif', () => animation(3, 400, 300).gif()],
+  ])('the first two thirds of a %s are stored as an image without metadata', async (format, make) => {
     const whole = await withMetadata(make()).toBuffer();
-    const { id } = await uploaded(whole.subarray(0, (whole.length * 2) / 3));
-    for (const [file, width] of [
-      [id, 400],
-      [`${id}?width=320`, 320],
-    ] as const) {
-      const stored = await bytesOf(file);
+    const part = whole.subarray(0, (whole.length * 2) / 3);
+    for (const width of [400, 320]) {
+      const stored = await encoded(part, format, width);
       expect(stored.includes(SECRET)).toBe(false);
       expect(await sharp(stored).metadata()).toMatchObject({ width, height: (width * 3) / 4 });
     }
@@ -227,36 +240,63 @@ describe('refused images', () => {
     jpeg.writeUInt16BE(side, frame + 7);
     return jpeg;
   };
-  test.each<[string, () => Promise<Buffer>, string]>([
-    ...HEADERLESS.flatMap(([name, content]) =>
-      MARKERS.map((marker): [string, () => Promise<Buffer>, string] => [
-        `${name} and ${JSON.stringify(marker)}`,
-        async () => Buffer.concat([content, Buffer.from(`${marker}${SECRET}`)]),
-        DAMAGED,
-      ]),
+  /** A GIF with frames of this size, each of which ends after its first pixel. */
+  const tinyGif = (frames: number, width: number, height: number): Buffer => {
+    const size = Buffer.alloc(4);
+    size.writeUInt16LE(width);
+    size.writeUInt16LE(height, 2);
+    const palette = Buffer.from([0x80, 0, 0, 0, 0, 0, 255, 255, 255]);
+    const frame = Buffer.concat([Buffer.from([0x2c, 0, 0, 0, 0]), size, Buffer.from([0, 2, 2, 0x44, 1, 0])]);
+    return Buffer.concat([
+      Buffer.from('GIF89a'),
+      size,
+      palette,
+      ...Array(frames).fill(frame),
+      Buffer.from(';'),
+    ]);
+  };
+
+  test.each(
+    HEADERLESS.flatMap(([name, format, content]) =>
+      MARKERS.map((marker) => [name, marker, format, content] as const),
     ),
-    ['400 megapixels in a hundred bytes', async () => bomb(20_000, 20_000), TOO_LARGE],
-    ['3,600 megapixels in some hundred bytes', () => enlarged(60_000), TOO_LARGE],
-    ['a height of 52 million pixels', async () => bomb(1, 52_000_000), TOO_LONG],
-    ['a height of 16,385 pixels', async () => bomb(1, 16_385), TOO_LONG],
-    ['a width of 16,385 pixels', async () => bomb(16_385, 1), TOO_LONG],
-    ['a JPEG of 1 by 16,385 pixels', () => photo(1, 16_385).jpeg().toBuffer(), TOO_LONG],
-    ['frames of 16,385 pixels', () => animation(2, 1, 16_385).gif().toBuffer(), TOO_LONG],
+  )(
+    'an image of %s and %j, which may contain metadata, is damaged',
+    async (_name, marker, format, content) => {
+      expect(await rendered(Buffer.concat([content, Buffer.from(`${marker}${SECRET}`)]), format)).toBe(
+        'unreadable',
+      );
+    },
+  );
+
+  test.each<[string, string, () => Promise<Buffer>, string]>([
+    ['3,600 megapixels in some hundred bytes', 'jpeg', () => enlarged(60_000), 'too_large'],
+    ['a height of 52 million pixels', 'png', async () => bomb(1, 52_000_000), 'side_too_long'],
+    ['a width of 16,385 pixels', 'png', async () => bomb(16_385, 1), 'side_too_long'],
+    ['a JPEG of 1 by 16,385 pixels', 'jpeg', () => photo(1, 16_385).jpeg().toBuffer(), 'side_too_long'],
+    ['frames of 16,385 pixels', 'gif', async () => tinyGif(2, 1, 16_385), 'side_too_long'],
+    ['1,001 frames of WebP', 'webp', () => animation(1_001, 2, 2).webp().toBuffer(), 'too_many_frames'],
+  ])('an image is refused before it is decoded: %s', async (_name, format, make, refusal) => {
+    expect(await rendered(await make(), format)).toBe(refusal);
+  });
+
+  test.each<[string, Buffer, string]>([
+    [
+      'metadata without pixels',
+      Buffer.concat([PNG.subarray(0, 40), Buffer.alloc(200), Buffer.from('eXIf')]),
+      DAMAGED,
+    ],
+    ['400 megapixels in a hundred bytes', bomb(20_000, 20_000), TOO_LARGE],
+    ['a height of 16,385 pixels', bomb(1, 16_385), TOO_LONG],
     [
       'frames of more than a million pixels together',
-      () => animation(62, 1, 16_200).webp({ lossless: true, effort: 0 }).toBuffer(),
+      tinyGif(62, 1, 16_200),
       'The frames of this image may be at most 1,000,000 pixels high in total.',
     ],
-    ['1,001 frames', () => animation(1_001, 2, 2).gif().toBuffer(), TOO_MANY_FRAMES],
-    [
-      '1,200 tiny frames of WebP',
-      () => animation(1_200, 2, 2).webp({ lossless: true }).toBuffer(),
-      TOO_MANY_FRAMES,
-    ],
+    ['1,001 frames', tinyGif(1_001, 2, 2), TOO_MANY_FRAMES],
   ])(
     'a refused image is rejected with 422 under file, and nothing stays on the disk: %s',
-    async (_name, make, text) => {
-      const content = await make();
+    async (_name, content, text) => {
       const before = await harness.filesOnDisk();
       const { status, body } = await harness.upload(OWNER, harness.newGym(), content);
       expect([status, body.errors]).toEqual([422, { file: [text] }]);
@@ -265,38 +305,38 @@ describe('refused images', () => {
   );
 });
 
-test('an image with the longest allowed sides is stored', async () => {
-  for (const image of [photo(1, 16_384), photo(16_384, 1)]) {
-    const { id } = await uploaded(await image.png().toBuffer());
-    const { width, height } = await sharp(await bytesOf(id)).metadata();
-    expect(width * height).toBe(16_384);
-  }
+test.each<[string, string, () => Promise<Buffer>, number]>([
+  ['the longest height', 'png', () => photo(1, 16_384).png().toBuffer(), 16_384],
+  ['the longest width', 'png', () => photo(16_384, 1).png().toBuffer(), 16_384],
+  ['as many frames as allowed', 'gif', () => animation(1_000, 2, 2).gif().toBuffer(), 4_000],
+])('an image with %s is stored', async (_what, format, make, pixels) => {
+  const { width, height } = await sharp(await encoded(await make(), format), { animated: true }).metadata();
+  expect(width * height).toBe(pixels);
 });
 
 describe('a smaller image', () => {
-  const FORMATS: [string, () => Promise<Buffer>][] = [
-    ['jpeg', () => photo(1_600, 800).jpeg().toBuffer()],
-    ['png', () => photo(1_600, 800).png().toBuffer()],
-    ['webp', () => photo(1_600, 800).webp().toBuffer()],
-    ['gif', () => photo(1_600, 800).gif().toBuffer()],
-  ];
-  test.each(FORMATS)(
-    'a smaller image of a %s has the type of the original and the requested width',
-    async (format, make) => {
-      const { id } = await uploaded(await make());
-      for (const width of [320, 640, 1280]) {
-        const response = await harness.download(GUEST, `${id}?width=${width}`);
-        const bytes = Buffer.from(await response.arrayBuffer());
-        expect([response.status, response.headers.get('content-type')]).toEqual([200, `image/${format}`]);
-        expect(response.headers.get('content-length')).toBe(String(bytes.length));
-        expect(await sharp(bytes).metadata()).toMatchObject({ format, width, height: width / 2 });
-        expect(await redQuarter(sharp(bytes))).toBe('top left');
-      }
+  test.each(['jpeg', 'png', 'webp', 'gif'] as const)(
+    'a smaller image of a %s has the format of the original and the requested width',
+    async (format) => {
+      const small = await encoded(await photo(800, 400).toFormat(format).toBuffer(), format, 320);
+      expect(await sharp(small).metadata()).toMatchObject({ format, width: 320, height: 160 });
+      expect(await redQuarter(sharp(small))).toBe('top left');
     },
   );
 
+  test('a smaller image has the type of the original and one of three widths', async () => {
+    const { id } = await uploaded(await photo(1_400, 700).png().toBuffer());
+    for (const width of [320, 640, 1280]) {
+      const response = await harness.download(GUEST, `${id}?width=${width}`);
+      const bytes = Buffer.from(await response.arrayBuffer());
+      expect([response.status, response.headers.get('content-type')]).toEqual([200, 'image/png']);
+      expect(response.headers.get('content-length')).toBe(String(bytes.length));
+      expect(await sharp(bytes).metadata()).toMatchObject({ format: 'png', width, height: width / 2 });
+    }
+  });
+
   test('a smaller image has a separate ETag, which ranges, conditions and HEAD refer to', async () => {
-    const { id } = await uploaded(await photo(1_600, 800).jpeg().toBuffer());
+    const { id } = await uploaded(LARGE);
     const small = `${id}?width=320`;
     const bytes = await bytesOf(small);
     const etags = await Promise.all(
@@ -318,15 +358,15 @@ describe('a smaller image', () => {
   });
 
   test('a smaller image is never larger than the original', async () => {
-    const { id } = await uploaded(await photo(200, 100).jpeg().toBuffer());
-    expect(await sharp(await bytesOf(`${id}?width=640`)).metadata()).toMatchObject({
+    const content = await photo(200, 100).jpeg().toBuffer();
+    expect(await sharp(await encoded(content, 'jpeg', 640)).metadata()).toMatchObject({
       width: 200,
       height: 100,
     });
   });
 
   test('a smaller image is created once, and further requests read the stored file', async () => {
-    const { id } = await uploaded(await photo(1_600, 800).jpeg().toBuffer());
+    const { id } = await uploaded(LARGE);
     const before = (await harness.filesOnDisk()).length;
     const first = await bytesOf(`${id}?width=320`);
     const files = await harness.filesOnDisk();
@@ -337,12 +377,12 @@ describe('a smaller image', () => {
     expect(await harness.filesOnDisk()).toEqual(files);
   });
 
-  test('forty concurrent first requests to two replicas get the same bytes, and one file remains', async () => {
-    const { id } = await uploaded(await photo(1_600, 800).jpeg().toBuffer());
+  test('twenty concurrent first requests to two replicas get the same bytes, and one file remains', async () => {
+    const { id } = await uploaded(LARGE);
     const before = (await harness.filesOnDisk()).length;
     const clients = [harness, fileClient(replica.url)];
     const answers = await Promise.all(
-      Array.from({ length: 40 }, async (_, n) => {
+      Array.from({ length: 20 }, async (_, n) => {
         const response = await clients[n % 2]?.download(GUEST, `${id}?width=640`);
         return [response?.status, response?.headers.get('etag'), (await response?.arrayBuffer())?.byteLength];
       }),
@@ -351,7 +391,7 @@ describe('a smaller image', () => {
     const [variant, ...others] = row?.variants ?? [];
     expect(others).toEqual([]);
     const expected = [200, `"${variant?.sha256}"`, variant?.size];
-    expect(answers).toEqual(Array(40).fill(expected));
+    expect(answers).toEqual(Array(20).fill(expected));
     expect(await harness.filesOnDisk()).toHaveLength(before + 1);
   });
 
@@ -367,17 +407,16 @@ describe('a smaller image', () => {
     expect([await status(OWNER, draft), await status(OWNER, license)]).toEqual([200, 200]);
   });
 
-  test.each(['1', '0320', '320.0', '641', '99999', 'abc', '-320', '320&width=640'])(
-    'the width %s is rejected with 422 under width',
-    async (width) => {
-      for (const content of [PNG, pdf(100)]) {
-        const { id } = await uploaded(content);
+  test('any other width is rejected with 422 under width', async () => {
+    for (const content of [PNG, pdf(100)]) {
+      const { id } = await uploaded(content);
+      for (const width of ['1', '0320', '320.0', '641', '99999', 'abc', '-320', '320&width=640']) {
         const response = await harness.download(GUEST, `${id}?width=${width}`);
         const body = (await response.json()) as { errors: object };
-        expect([response.status, Object.keys(body.errors)]).toEqual([422, ['width']]);
+        expect([width, response.status, Object.keys(body.errors)]).toEqual([width, 422, ['width']]);
       }
-    },
-  );
+    }
+  });
 
   test('the smaller image of a file that is no image is the file itself', async () => {
     const content = pdf(1_000);
@@ -419,11 +458,11 @@ describe('a smaller image', () => {
   test('a smaller image that is created while its original is deleted leaves nothing', async () => {
     const content = await photo(1_600, 800).jpeg().toBuffer();
     const before = await harness.filesOnDisk();
-    for (let round = 0; round < 10; round += 1) {
+    for (let round = 0; round < 3; round += 1) {
       const { id } = await uploaded(content);
       const [small] = await Promise.all([
         harness.download(OWNER, `${id}?width=320`),
-        pause(round * 4).then(() => harness.send('DELETE', `/media/${id}`, { as: OWNER })),
+        pause(round * 10).then(() => harness.send('DELETE', `/media/${id}`, { as: OWNER })),
       ]);
       expect([200, 404]).toContain(small.status);
       await small.arrayBuffer();

@@ -6,11 +6,12 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { GUEST } from '@fitness/shared/kernel/caller.ts';
 import { HOUR_MS } from '@fitness/shared/kernel/clock.ts';
 import { eventually } from '@fitness/shared/testing/harness.ts';
-import { afterAll, afterEach, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { createDownloadLimit, DOWNLOAD_LIMITS } from '../src/http/download-limit.ts';
+import { startMedia } from '../src/service.ts';
 import { openRaw } from './raw.ts';
 import { disconnectAll, FILE_BYTES, large, openFiles, openSlow, slowly } from './slow-readers.ts';
-import { filesOf, GYM, type Harness, OWNER, openHarness } from './support.ts';
+import { fileClient, filesOf, GYM, type Harness, OWNER, openHarness } from './support.ts';
 
 afterEach(disconnectAll);
 
@@ -22,42 +23,71 @@ const received = async (socket: Socket): Promise<number> => {
   return socket.bytesRead;
 };
 
-const withLargeFile = async (
+let harness: Harness;
+/** A large file. */
+let id: number;
+beforeAll(async () => {
+  harness = await openHarness();
+  id = (await harness.upload(OWNER, GYM, large)).body.data.id;
+});
+afterAll(() => harness.close());
+
+type Replica = ReturnType<typeof fileClient> & { url: string };
+
+/** Another process on the same files, with these limits. */
+const withLimits = async (
   limits: Partial<typeof DOWNLOAD_LIMITS>,
-  work: (harness: Harness, id: number) => Promise<void>,
+  work: (replica: Replica) => Promise<void>,
 ): Promise<void> => {
-  const harness = await openHarness({}, { downloads: { ...DOWNLOAD_LIMITS, slowMs: HOUR_MS, ...limits } });
+  const downloads = { ...DOWNLOAD_LIMITS, slowMs: HOUR_MS, ...limits };
+  const { url, close } = await startMedia(harness.config, { clock: harness.clock, downloads });
   try {
-    await work(harness, (await harness.upload(OWNER, GYM, large)).body.data.id);
+    await work({ url, ...fileClient(url) });
   } finally {
     disconnectAll();
-    await harness.close();
+    await close();
   }
 };
+const filesOpen = (): Promise<number> => openFiles('self', harness.config.MEDIA_DIRECTORY);
 
 test('downloads beyond the limit return 503 with Retry-After while none is slow', async () => {
-  await withLargeFile({ max: 3 }, async (harness, id) => {
-    const [first] = await slowly(3, harness.url, id);
+  await withLimits({ max: 3 }, async (replica) => {
+    const [first] = await slowly(3, replica.url, id);
     for (const file of [id, `${id}/a.pdf`]) {
-      const refused = await harness.download(GUEST, file);
+      const refused = await replica.download(GUEST, file);
       expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '5']);
       expect([refused.headers.get('etag'), refused.headers.get('content-disposition')]).toEqual([null, null]);
     }
-    expect((await harness.download(GUEST, id, {}, 'HEAD')).status).toBe(200);
-    expect((await harness.download(GUEST, id, { 'if-none-match': '*' })).status).toBe(304);
-    expect((await harness.upload(OWNER, GYM)).status).toBe(201);
-    expect(await filesOf(harness, [GYM])).toHaveLength(2);
+    expect((await replica.download(GUEST, id, {}, 'HEAD')).status).toBe(200);
+    expect((await replica.download(GUEST, id, { 'if-none-match': '*' })).status).toBe(304);
+    const gym = harness.newGym();
+    expect((await replica.upload(OWNER, gym)).status).toBe(201);
+    expect(await filesOf(harness, [gym])).toHaveLength(1);
     first?.destroy();
-    await eventually(async () => (await harness.download(GUEST, id, { range: 'bytes=0-1' })).status === 206);
+    await eventually(async () => (await replica.download(GUEST, id, { range: 'bytes=0-1' })).status === 206);
+  });
+});
+
+test('clients that disconnect during a download leave no file open', async () => {
+  await withLimits({}, async (replica) => {
+    const path = `/api/v1/media/${id}`;
+    const ranges = ['range: bytes=0-9999999', 'range: bytes=0-4000000,5000000-9000000'];
+    const sockets = await Promise.all(
+      ranges.map((range) => openRaw(replica.url, { as: GUEST, method: 'GET', path, headers: [range] })),
+    );
+    await eventually(() => sockets.every((socket) => socket.readableLength > 0));
+    expect(await filesOpen()).toBe(2);
+    for (const socket of sockets) socket.destroy();
+    await eventually(async () => (await filesOpen()) === 0);
   });
 });
 
 test('a slow download is ended at the limit, and the newcomer is not refused', async () => {
-  await withLargeFile({ max: 3, slowMs: 300 }, async (harness, id) => {
-    const sockets = await slowly(3, harness.url, id);
-    const small = (await harness.upload(OWNER, GYM)).body.data.id;
-    await eventually(async () => (await harness.download(GUEST, small)).status === 200);
-    await eventually(async () => (await openFiles('self', harness.config.MEDIA_DIRECTORY)) === 2);
+  await withLimits({ max: 3, slowMs: 300 }, async (replica) => {
+    const sockets = await slowly(3, replica.url, id);
+    const small = (await replica.upload(OWNER, GYM)).body.data.id;
+    await eventually(async () => (await replica.download(GUEST, small)).status === 200);
+    await eventually(async () => (await filesOpen()) === 2);
     expect(await Promise.race(sockets.map(received))).toBeLessThan(FILE_BYTES);
   });
 });
@@ -111,25 +141,25 @@ describe('several downloads at the limit', () => {
 });
 
 test('refused, failed and interrupted downloads do not count towards the limit', async () => {
-  await withLargeFile({ max: 2 }, async (harness, id) => {
-    const lost = (await harness.upload(OWNER, GYM)).body.data.id;
+  await withLimits({ max: 2 }, async (replica) => {
+    const lost = (await replica.upload(OWNER, GYM)).body.data.id;
     await harness.connection
       .collection<{ _id: number }>('media')
       .updateOne({ _id: lost }, { $set: { storage_key: '00000000-0000-4000-8000-000000000000' } });
-    for (let round = 0; round < 5; round += 1) {
-      expect((await harness.download(GUEST, lost)).status).toBe(404);
-      const sockets = await slowly(2, harness.url, id);
+    for (let round = 0; round < 2; round += 1) {
+      expect((await replica.download(GUEST, lost)).status).toBe(404);
+      const sockets = await slowly(2, replica.url, id);
       for (const socket of sockets) socket.destroy();
-      await eventually(async () => (await harness.download(GUEST, lost)).status === 404);
+      await eventually(async () => (await replica.download(GUEST, lost)).status === 404);
       // Disconnect before the response.
       for (let n = 0; n < 5; n += 1) {
         const path = `/api/v1/media/${id}`;
-        const socket = await openRaw(harness.url, { as: GUEST, method: 'GET', path });
+        const socket = await openRaw(replica.url, { as: GUEST, method: 'GET', path });
         await pause(n);
         socket.resetAndDestroy();
       }
       await eventually(async () => {
-        const ranges = [1, 2].map(() => harness.download(GUEST, id, { range: 'bytes=0-1' }));
+        const ranges = [1, 2].map(() => replica.download(GUEST, id, { range: 'bytes=0-1' }));
         return (await Promise.all(ranges)).every(({ status }) => status === 206);
       });
     }
@@ -137,18 +167,18 @@ test('refused, failed and interrupted downloads do not count towards the limit',
 });
 
 test('a client that stops reading is disconnected, and its file is closed', async () => {
-  await withLargeFile({ stalledMs: 300 }, async (harness, id) => {
-    const sockets = await slowly(20, harness.url, id);
-    await eventually(async () => (await openFiles('self', harness.config.MEDIA_DIRECTORY)) === 0);
+  await withLimits({ stalledMs: 300 }, async (replica) => {
+    const sockets = await slowly(5, replica.url, id);
+    await eventually(async () => (await filesOpen()) === 0);
     for (const socket of sockets) expect(await received(socket)).toBeLessThan(FILE_BYTES);
   });
 });
 
 test('a client that reads too slowly is disconnected at the deadline of a download', async () => {
-  await withLargeFile({ deadlineMs: 500 }, async (harness, id) => {
-    const socket = await openSlow(harness.url, id);
+  await withLimits({ deadlineMs: 500 }, async (replica) => {
+    const socket = await openSlow(replica.url, id);
     const trickle = setInterval(() => socket.read(16 * 1024), 20);
-    await eventually(async () => (await openFiles('self', harness.config.MEDIA_DIRECTORY)) === 0);
+    await eventually(async () => (await filesOpen()) === 0);
     clearInterval(trickle);
     expect(await received(socket)).toBeLessThan(FILE_BYTES);
   });

@@ -252,6 +252,8 @@ export const filesOf = async (
 export const openHarness = async (
   changes: Partial<MediaConfig> = {},
   overrides: MediaOverrides = {},
+  /** `monitored`: the service's database commands can be read with `watchCommands`. */
+  { monitored: isMonitored = false } = {},
 ): Promise<Harness> => {
   const cleanup = createCleanup();
   const { stubs, server } = await startStubServices();
@@ -261,7 +263,7 @@ export const openHarness = async (
   const config = { ...mediaConfig(server.address, directory), ...changes };
   const serviceHarness = await openServiceHarness('media', config, cleanup);
   const clock = new ManualClock();
-  const service = await startMedia(monitored(config), { clock, ...overrides });
+  const service = await startMedia(isMonitored ? monitored(config) : config, { clock, ...overrides });
   cleanup.defer('service', () => service.close());
   const grpc = mediaClient(service.grpcAddress);
   cleanup.defer('client of media', () => grpc.close());

@@ -1,12 +1,17 @@
 import { once } from 'node:events';
 import { request } from 'node:http';
+import { setTimeout as pause } from 'node:timers/promises';
+import multipart from '@fastify/multipart';
 import { GUEST, type UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { CALLER_HEADER } from '@fitness/shared/process-identity/caller-context.ts';
 import { eventually, gatewayContext } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import Fastify from 'fastify';
 import sharp from 'sharp';
 import { MAX_FILE_BYTES } from '../src/domain/file-types.ts';
+import { readUpload } from '../src/http/read-upload.ts';
 import { photo, withChunk } from './images.ts';
+import { openRaw } from './raw.ts';
 import {
   DRAFT,
   filesOf,
@@ -32,15 +37,7 @@ afterAll(() => harness.close());
 
 const fieldsOf = ({ body }: { body: { errors?: object } }): string[] => Object.keys(body.errors ?? {});
 
-const box = (brand: string): Buffer =>
-  Buffer.concat([Buffer.from([0, 0, 0, 24]), Buffer.from(`ftyp${brand}`), Buffer.alloc(64)]);
-
-/** A file that starts with ID3 tags, which the type detection skips. */
-const song = (tags: Buffer, content: Buffer): Buffer =>
-  Buffer.concat([Buffer.from('ID3\x03\x00\x00\x00\x00\x00'), Buffer.from([tags.length]), tags, content]);
-
-const branded = (brand: string): [string, Buffer] => ['video/mp4', box(brand)];
-
+// file-types.test.ts has more types and signatures.
 const ACCEPTED: [string, Buffer][] = [
   ['image/png', PNG],
   ['image/png', withChunk(PNG, 'tEXt', Buffer.from(`Comment\0${'long '.repeat(4_000)}`))],
@@ -50,55 +47,14 @@ const ACCEPTED: [string, Buffer][] = [
   ['image/gif', await photo().gif().toBuffer()],
   ['image/webp', await photo().webp().toBuffer()],
   ['application/pdf', Buffer.from('%PDF-1.7\n%âãÏÓ\n1 0 obj\n<<>>\nendobj\n')],
-  ['video/mp4', box('isom')],
-  ['video/mp4', box('mp42')],
-  // Brands of phones and their apps: Apple, 3GPP (GSM) and 3GPP2 (CDMA), Sony, Adobe, and those that name a codec or an edition.
-  ...['M4V ', 'M4VH', 'M4VP', '3gp4', '3gp5', '3gp6', '3gr6', '3gs7', '3ge6', '3g2a', '3g2b', '3g2c'].map(
-    branded,
-  ),
-  ...['MSNV', 'F4V ', 'avc1', 'hvc1', 'iso2', 'iso4', 'iso5', 'iso6', 'iso9', 'mp41', 'mmp4', 'dash'].map(
-    branded,
-  ),
+  ['video/mp4', Buffer.concat([Buffer.from([0, 0, 0, 24]), Buffer.from('ftyp3gp5'), Buffer.alloc(64)])],
 ];
 
 const REFUSED: [string, Buffer][] = [
   ['HTML with the name of a picture', Buffer.from('<html><script>alert(1)</script></html>')],
-  ['HTML after a byte order mark', Buffer.from('\ufeff<!doctype html><p>x')],
-  ['SVG', Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>')],
-  [
-    'SVG with an XML declaration',
-    Buffer.from('<?xml version="1.0"?><svg xmlns="http://www.w3.org/2000/svg"/>'),
-  ],
-  ['plain text', Buffer.from('GIF, or so it says')],
-  ['a program', Buffer.concat([Buffer.from('MZ'), Buffer.alloc(200)])],
-  ['an archive', Buffer.concat([Buffer.from('PK\x03\x04'), Buffer.alloc(200)])],
-  ['a QuickTime film', box('qt  ')],
-  ['a song in the container of MP4', box('M4A ')],
-  ['a photo in the container of MP4', box('heic')],
-  ['HTML with the brand of a 3GPP film', Buffer.from('<!--ftyp3gp4--><script>alert(1)</script>')],
   ['an empty file', Buffer.alloc(0)],
   ['HTML with the brand of an MP4', Buffer.from('<!--ftypisom--><script>alert(1)</script>')],
-  ['HTML in ID3 tags before a PNG', song(Buffer.from('<script>alert(1)</script>'), PNG)],
-  [
-    'HTML in ID3 tags before a JPEG',
-    song(Buffer.from('<script>'), Buffer.from('\xff\xd8\xff\xe0'.repeat(9), 'latin1')),
-  ],
-  ['HTML in ID3 tags before a PDF', song(Buffer.from('<script>'), Buffer.from('%PDF-1.7\n'))],
-  ['a PNG after a byte order mark', Buffer.concat([Buffer.from('\ufeff'), PNG])],
-  ['HTML after blanks, before a PNG', Buffer.concat([Buffer.from(' \n<html>'), PNG])],
-  ['SVG before a PDF', Buffer.from('<svg onload="alert(1)"/>%PDF-1.7')],
-  [
-    'an archive that contains a PDF',
-    Buffer.concat([Buffer.from('PK\x03\x04'), Buffer.alloc(60), Buffer.from('%PDF-1.7')]),
-  ],
-  ['a PDF after blank lines', Buffer.from('\n\n%PDF-1.7\n')],
-  ['a PDF without a version', Buffer.from('%PDF<script>alert(1)</script>')],
-  ['a PNG without its first byte', PNG.subarray(1)],
-  [
-    'the first bytes of a picture, then HTML',
-    Buffer.concat([PNG.subarray(0, 8), Buffer.from('<html><script>alert(1)</script>')]),
-  ],
-  ['a WAVE file in the container of WebP', Buffer.from('RIFF\x40\x00\x00\x00WAVEfmt <script>')],
+  ['HTML in ID3 tags before a PNG', Buffer.concat([Buffer.from('ID3\x03\0\0\0\0\0\x08<script>'), PNG])],
 ];
 
 const WRONG_TYPE = 'Only JPEG, PNG, WebP, GIF, PDF, and MP4 files are accepted.';
@@ -138,8 +94,6 @@ describe('file types and sizes', () => {
       { file: ['This file must be 25 MiB or smaller.'] },
     ]);
     expect(await harness.filesOnDisk()).toEqual(before);
-    const text = await harness.upload(OWNER, GYM, Buffer.alloc(MAX_FILE_BYTES + 1, 'text '));
-    expect([text.status, text.body.errors]).toEqual([422, { file: [WRONG_TYPE] }]);
   });
 });
 
@@ -294,11 +248,12 @@ describe('GetCopies with unusual targets', () => {
   });
 
   test('GetCopies returns the rows of 50 targets, and refuses 51', async () => {
-    const { body } = await harness.upload(OWNER, GYM);
-    const targets = Array.from({ length: 50 }, () => GYM);
+    const gym = harness.newGym();
+    const { body } = await harness.upload(OWNER, gym);
+    const targets = Array.from({ length: 50 }, () => gym);
     const { copies } = await harness.grpc.call('GetCopies', { targets });
     for (const { files } of copies) expect(files.filter(({ id }) => id === body.data.id)).toHaveLength(1);
-    await expect(harness.grpc.call('GetCopies', { targets: [...targets, GYM] })).rejects.toMatchObject({
+    await expect(harness.grpc.call('GetCopies', { targets: [...targets, gym] })).rejects.toMatchObject({
       kind: 'validation',
     });
   });
@@ -494,4 +449,25 @@ describe('who may upload', () => {
     harness.stubs.up.content = true;
     expect([status, await harness.filesOnDisk()]).toEqual([503, before]);
   });
+});
+
+test('a form whose client disconnected before it is read is refused at once', async () => {
+  const app = Fastify();
+  await app.register(multipart);
+  const arrived = Promise.withResolvers<void>();
+  const outcome = Promise.withResolvers<unknown>();
+  app.post('/api/v1/media', async (request) => {
+    arrived.resolve();
+    await new Promise((resolve) => request.raw.once('close', resolve));
+    const files = { keep: () => Promise.reject(new Error('nothing came')), discard: async () => undefined };
+    const read = readUpload(request, files, 60_000).catch((error: unknown) => error);
+    outcome.resolve(Promise.race([read, pause(20_000, undefined, { ref: false })]));
+  });
+  const url = await app.listen({ port: 0, host: '127.0.0.1' });
+  const headers = ['content-type: multipart/form-data; boundary=x', 'content-length: 100'];
+  const socket = await openRaw(url, { as: OWNER, headers, body: ['--x'] });
+  await arrived.promise;
+  socket.destroy();
+  expect(await outcome.promise).toMatchObject({ kind: 'bad_request' });
+  await app.close();
 });

@@ -15,7 +15,6 @@ import {
   PREMIUM,
   putPurchase,
   redeem,
-  replicaWithShortTimeout,
   startHarness,
   storeCalls,
 } from './support.ts';
@@ -449,23 +448,6 @@ describe('429', () => {
 });
 
 describe('500 and 503', () => {
-  test.each(['unreachable', 'slow'] as const)(
-    'a store that is %s is a provider error, and the attempt stays open',
-    async (state) => {
-      const token = newToken();
-      await putPurchase(harness, token, state);
-      const { send } = await replicaWithShortTimeout(harness);
-      const answer = await redeem(send, newUser(), token);
-      expect(answer.status).toBe(500);
-      expect(answer.body).toEqual({ error: expect.any(String), code: 'payments.provider_error' });
-      expect(await count(harness, 'store_purchase_attempts', { purchase_token: token, state: 'open' })).toBe(
-        1,
-      );
-      // Rounds in later tests verify it again.
-      await putPurchase(harness, token, 'canceled');
-    },
-  );
-
   test('the same token is granted when the store responds again', async () => {
     const user = newUser();
     const token = newToken();

@@ -47,8 +47,11 @@ const restore = async (backup: Rows): Promise<void> => {
   for (const { name } of await harness.database.listCollections()) {
     const collection = harness.database.collection(name);
     const stored = backup.get(name) ?? [];
+    const replaced = stored.map((row) => ({
+      replaceOne: { filter: { _id: row._id } as never, replacement: row, upsert: true },
+    }));
     await collection.deleteMany({ _id: { $nin: stored.map(({ _id }) => _id) } } as never);
-    for (const row of stored) await collection.replaceOne({ _id: row._id } as never, row, { upsert: true });
+    if (replaced.length > 0) await collection.bulkWrite(replaced);
   }
 };
 

@@ -125,27 +125,22 @@ describe('GET /payments', () => {
     expect(body.meta.total).toBe(expected.length);
   });
 
-  test.each([
-    ['type=gift', 'type'],
-    ['is_done=maybe', 'is_done'],
-    ['rejected=2', 'rejected'],
-    ['from=yesterday', 'from'],
-    ['from=2026-02-30', 'from'],
-    ['to=2026-01-15T10', 'to'],
-    ['order=up', 'order'],
-    ['user_id=0', 'user_id'],
-    ['user_id[$gt]=0', 'user_id'],
-    ['type[]=income', 'type'],
-    ['cursor=nonsense', 'cursor'],
-    ['page=0', 'page'],
-  ])('the query ?%s is rejected with 422 under %s', async (search, field) => {
-    const { status, body } = await send('GET', `/payments?${search}`, { as: one });
-    // A name with brackets is another parameter, and unknown parameters are ignored.
-    if (search.includes('[')) expect(status).toBe(200);
-    else {
-      expect(status).toBe(422);
-      expect(body.errors).toHaveProperty(field);
+  // refusals.test.ts has more.
+  test('an invalid query is rejected with 422, and a name with brackets is an unknown parameter', async () => {
+    for (const [search, field] of [
+      ['type=gift', 'type'],
+      ['rejected=2', 'rejected'],
+      ['from=2026-02-30', 'from'],
+      ['to=2026-01-15T10', 'to'],
+      ['order=up', 'order'],
+      ['user_id=0', 'user_id'],
+      ['page=0', 'page'],
+    ]) {
+      const { status, body } = await send('GET', `/payments?${search}`, { as: one });
+      expect([status, Object.keys(body.errors ?? {})]).toEqual([422, [field]]);
     }
+    for (const search of ['user_id[$gt]=0', 'type[]=income'])
+      expect((await send('GET', `/payments?${search}`, { as: one })).status).toBe(200);
   });
 
   test.each(['DESC', 'ASC'])('pages and cursors in %s order show every payment once', async (order) => {

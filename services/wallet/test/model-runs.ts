@@ -5,8 +5,6 @@ import { type Command, command, createPlayer, type Player } from './model-histor
 import { type Harness, startHarness, together } from './support.ts';
 
 const SEED = Number(process.env.WALLET_MODEL_SEED ?? 20_260_115);
-const CALLERS = 64;
-const HISTORY = 500;
 /** A new database after this many histories, because the audit reads everything. */
 const HISTORIES_PER_HARNESS = 10;
 
@@ -30,8 +28,15 @@ const expectConsistent = async (current: Harness, player: Player): Promise<void>
   expect((await current.audit()).difference).toBeUndefined();
 };
 
+interface Size {
+  histories: number;
+  /** The number of operations of a history. */
+  operations: number;
+  callers: number;
+}
+
 /** Plays the histories one after the other, each with many concurrent callers. */
-export const playHistories = async (histories: number): Promise<void> => {
+export const playHistories = async ({ histories, operations, callers }: Size): Promise<void> => {
   const totals = { accepted: 0, refused: 0, readings: 0, unknown: 0 };
   let harness: Harness | undefined;
   let played = 0;
@@ -47,7 +52,7 @@ export const playHistories = async (histories: number): Promise<void> => {
     played += 1;
     const player = createPlayer(current);
     const queue = [...commands];
-    await together(CALLERS, async () => {
+    await together(callers, async () => {
       for (let next = queue.shift(); next !== undefined; next = queue.shift()) await player.play(next);
     });
     await expectConsistent(current, player);
@@ -57,18 +62,18 @@ export const playHistories = async (histories: number): Promise<void> => {
     totals.readings += readings;
     totals.unknown += player.unknown();
   };
-  const history = fc.array(command, { minLength: HISTORY, maxLength: HISTORY });
+  const history = fc.array(command, { minLength: operations, maxLength: operations });
   try {
     await fc.assert(fc.asyncProperty(history, play), { numRuns: histories, seed: SEED, endOnFailure: true });
   } finally {
     process.stdout.write(
-      `wallet model: seed ${SEED}, ${played} histories of ${HISTORY} operations by ${CALLERS} callers; ` +
+      `wallet model: seed ${SEED}, ${played} histories of ${operations} operations by ${callers} callers; ` +
         `${totals.accepted} accepted, ${totals.refused} refused, ${totals.readings} balances read, ` +
         `${totals.unknown} retried\n`,
     );
     await harness?.close();
   }
   // Both outcomes must be frequent for the histories to test anything.
-  expect(totals.accepted).toBeGreaterThan((histories * HISTORY) / 10);
-  expect(totals.refused).toBeGreaterThan((histories * HISTORY) / 20);
+  expect(totals.accepted).toBeGreaterThan((histories * operations) / 10);
+  expect(totals.refused).toBeGreaterThan((histories * operations) / 20);
 };

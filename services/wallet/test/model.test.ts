@@ -1,7 +1,8 @@
-/** One random history against an in-memory model; model.long.test.ts plays many. */
+/** One short random history against an in-memory model; model.long.test.ts plays many long ones. */
 import { describe, expect, test } from '@jest/globals';
 import { createModel } from './model.ts';
 import { playHistories } from './model-runs.ts';
+import { playSequences } from './model-sequence.ts';
 
 describe('the model', () => {
   const credit = new Map([[1, 10]]);
@@ -49,8 +50,8 @@ describe('the model', () => {
   });
 });
 
-test(
-  'some order of the operations of 64 callers allows every response, and the audit agrees',
-  () => playHistories(1),
-  300_000,
-);
+test('some order of the operations of 12 callers allows every response, and the audit agrees', () =>
+  playHistories({ histories: 1, operations: 60, callers: 12 }));
+
+test('a sequence of bookings, withdrawals and settlements has the same responses as the model', () =>
+  playSequences(1, 30));

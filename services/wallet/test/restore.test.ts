@@ -57,8 +57,11 @@ const restore = async (backup: readonly Rows[]): Promise<void> => {
     for (const { name } of await database.listCollections()) {
       const collection = database.collection(name);
       const stored = backup[index]?.get(name) ?? [];
+      const replaced = stored.map((row) => ({
+        replaceOne: { filter: { _id: row._id } as never, replacement: row, upsert: true },
+      }));
       await collection.deleteMany({ _id: { $nin: stored.map(({ _id }) => _id) } } as never);
-      for (const row of stored) await collection.replaceOne({ _id: row._id } as never, row, { upsert: true });
+      if (replaced.length > 0) await collection.bulkWrite(replaced);
     }
   }
 };

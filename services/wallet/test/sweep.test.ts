@@ -115,23 +115,17 @@ describe('the limit of open deposits', () => {
     expect((await ask(harness.person())).status).toBe(201);
   });
 
-  test('twenty concurrent requests to one or two processes open exactly ten deposits', async () => {
-    const sends = [harness.send, apiClient('wallet', other.url)];
-    for (const processes of [1, 2]) {
-      const as = harness.person();
-      const answers = await together(20, (index) =>
-        decided(() =>
-          (sends[index % processes] ?? harness.send)('POST', '/payments/deposit', {
-            as,
-            body: { amount: 20_000 },
-          }),
-        ),
-      );
-      const statuses = answers.map(({ status }) => status);
-      expect(statuses.filter((status) => status === 201)).toHaveLength(10);
-      expect(statuses.filter((status) => status === 422)).toHaveLength(10);
-      expect(await openOf(as)).toBe(10);
-    }
+  test('twenty concurrent requests to two processes open exactly ten deposits', async () => {
+    const sends = [harness.send, apiClient('wallet', other.url)] as const;
+    const as = harness.person();
+    const body = { amount: 20_000 };
+    const answers = await together(20, (index) =>
+      decided(() => sends[index % 2 === 0 ? 0 : 1]('POST', '/payments/deposit', { as, body })),
+    );
+    const statuses = answers.map(({ status }) => status);
+    expect(statuses.filter((status) => status === 201)).toHaveLength(10);
+    expect(statuses.filter((status) => status === 422)).toHaveLength(10);
+    expect(await openOf(as)).toBe(10);
   });
 
   test('a paid, a cancelled and a half-hour-old deposit each make room for another', async () => {
@@ -168,7 +162,7 @@ test('a sweep takes users in turn, so the many deposits of one user delay no oth
   await deposit(many);
   const template = await payments.findOne({ user_id: many.userId });
   const id = (index: number) => 1_000_000 + index;
-  const copies = Array.from({ length: 300 }, (_, index) => ({
+  const copies = Array.from({ length: 60 }, (_, index) => ({
     ...template,
     _id: id(index) as never,
     gateway: { ...template?.gateway, track_id: `copy-${index}`, order_id: `${id(index)}-copy` },

@@ -70,7 +70,7 @@ describe('folding makes equivalent spellings equal', () => {
   test('folding twice changes nothing', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (text) => foldText(foldText(text)) === foldText(text)),
-      { seed: SEED },
+      { seed: SEED, numRuns: 30 },
     );
   });
 });
@@ -168,7 +168,7 @@ describe('grams', () => {
           expect(queryGrams(query).filter((gram) => !stored.has(gram))).toEqual([]);
         }
       }),
-      { numRuns: 2_000, seed: SEED },
+      { numRuns: 500, seed: SEED },
     );
   });
 
@@ -269,7 +269,7 @@ describe('folding takes linear time', () => {
         const expected = oldSpellings(text).map(foldText);
         expect(foldedSpellings(text)).toEqual(expected);
       }),
-      { numRuns: 5_000, seed: SEED },
+      { numRuns: 500, seed: SEED },
     );
   });
 

@@ -27,7 +27,7 @@ export interface ProcessTls {
 }
 
 /** How soon new files are used. */
-const CHECK_MS = 10 * SECOND_MS;
+export const TLS_CHECK_MS = 10 * SECOND_MS;
 
 /** In `TLS_DIRECTORY`; the names that Kubernetes and cert-manager use. */
 export const TLS_FILES = { cert: 'tls.crt', key: 'tls.key', ca: 'ca.crt' } as const;
@@ -40,6 +40,7 @@ interface ProcessTlsOptions {
   metrics: Pick<Metrics, 'certificateEnd'>;
   /** Called once per reason when the files cannot be used. Files that were read before stay in use. */
   onProblem: (problem: Error) => void;
+  checkMs?: number | undefined;
 }
 
 /** Undefined without `TLS_DIRECTORY`. Throws ConfigError for files that cannot be used. */
@@ -48,6 +49,7 @@ export const openProcessTls = ({
   directory,
   metrics,
   onProblem,
+  checkMs = TLS_CHECK_MS,
 }: ProcessTlsOptions): (ProcessTls & { close(): void }) | undefined => {
   if (directory === undefined) return undefined;
   let files: TlsFiles;
@@ -74,7 +76,7 @@ export const openProcessTls = ({
       lastProblem = message;
     }
   };
-  const timer = setInterval(check, CHECK_MS).unref();
+  const timer = setInterval(check, checkMs).unref();
   return {
     current: () => files,
     onRenewal: (listener) => {

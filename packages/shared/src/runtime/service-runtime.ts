@@ -85,6 +85,8 @@ export interface Overrides {
   closeGraceMs?: number | undefined;
   /** How long a command waits for a database that cannot be reached, in milliseconds. */
   databaseWaitMs?: number | undefined;
+  /** How often the files of the certificate are read, in milliseconds. */
+  tlsCheckMs?: number | undefined;
   /** How often the log reports an index or an upgrade that takes long, in milliseconds. */
   indexNoticeMs?: number | undefined;
   /** Delays of the tries of an event after the first, in milliseconds. */
@@ -207,6 +209,7 @@ const open = async (
     directory: config.TLS_DIRECTORY,
     metrics,
     onProblem: (problem) => log.error({ err: problem }, 'the files of the certificate cannot be used'),
+    checkMs: overrides.tlsCheckMs,
   });
   cleanup.defer('certificate', () => tls?.close());
   const { redis, connection, broker } = await connectServers(service, config, overrides, log, cleanup);

@@ -15,7 +15,7 @@ import { monitored } from './commands.ts';
 
 const CRASH_PROCESS_MODULE = fileURLToPath(new URL('./crash-process.ts', import.meta.url));
 /** Node's default; every process after the first one loads its modules from it. */
-const COMPILE_CACHE = join(tmpdir(), 'node-compile-cache');
+export const COMPILE_CACHE = join(tmpdir(), 'node-compile-cache');
 
 interface Answer {
   answers?: number;

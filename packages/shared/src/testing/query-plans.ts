@@ -36,7 +36,7 @@ export interface PlanOptions {
   withRuntime?: boolean;
 }
 
-/** Collections of the service runtime; packages/shared/test/mongo/explain.test.ts checks their queries for all services. */
+/** Collections of the service runtime; packages/shared/test/mongo/explain.long.test.ts checks their queries for all services. */
 const RUNTIME_COLLECTIONS = [
   ...['outbox', 'inbox', 'idempotency_keys', 'rate_limits'],
   ...['audit_entries', 'audit_keys', 'audit_seals'],

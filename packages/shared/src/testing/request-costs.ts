@@ -102,6 +102,7 @@ export const openCostMeter = async (
   database: string,
   { send, url }: { send: Send; url: string },
   shards: Shards,
+  followUpMs = FOLLOW_UP_MS,
 ) => {
   const connection = monitoredConnection(database);
   await storeSessions(connection);
@@ -172,7 +173,7 @@ export const openCostMeter = async (
       while (runs.length < RUNS && !runs.some((run) => isAs(row, run))) runs.push(await undisturbed(row));
       runsOf.set(row, runs);
       const isDecided = (): boolean => runs.some((run) => isAs(row, run) || isMore(row, run));
-      await eventually(isDecided, { timeoutMs: FOLLOW_UP_MS }).catch(() => undefined);
+      await eventually(isDecided, { timeoutMs: followUpMs }).catch(() => undefined);
       const faults = faultsOf(row, runs);
       if (faults.length > 0) runsOf.delete(row);
       return faults;

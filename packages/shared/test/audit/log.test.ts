@@ -19,6 +19,7 @@ import { type Connection, connectMongo } from '../../src/mongo/connect.ts';
 import { ensureIndexes } from '../../src/mongo/indexes.ts';
 import { erase, personalFieldsOf, privacy, retain } from '../../src/mongo/privacy.ts';
 import { inTransaction } from '../../src/mongo/transaction.ts';
+import { COMPILE_CACHE } from '../../src/testing/crash.ts';
 import { dropDatabase, testConfig } from '../../src/testing/harness.ts';
 import { ManualClock } from '../../src/testing/manual-clock.ts';
 import { startMongoProxy } from '../../src/testing/mongo-proxy.ts';
@@ -305,7 +306,7 @@ describe('an erasure', () => {
   });
 
   test('a personal value that is recorded during an erasure cannot be read', async () => {
-    for (let person = 1_000; person < 1_010; person += 1) {
+    for (let person = 1_000; person < 1_004; person += 1) {
       const after = { personId: person, values: { email: 'race@example.org' } };
       await Promise.all([record({ after }), eraseAccount(person), record({ after })]);
       const [one, other] = await newest(2);
@@ -364,9 +365,18 @@ describe('npm run audit:log', () => {
     new Promise((resolve) => {
       const { MONGODB_URI, MONGODB_DATABASE } = config;
       const own = { WALLET_MONGODB_DATABASE: MONGODB_DATABASE };
-      const env = { ...process.env, NODE_OPTIONS: '', MONGODB_URI, ...own, ...change };
+      const env = {
+        ...process.env,
+        NODE_OPTIONS: '',
+        NODE_COMPILE_CACHE: COMPILE_CACHE,
+        MONGODB_URI,
+        ...own,
+        ...change,
+      };
       execFile(process.execPath, [CLI, ...args], { env }, (error, out, err) => {
-        resolve({ code: error === null ? 0 : Number(error.code), out, err });
+        // A slow machine shows its progress.
+        const failed = err.replaceAll(/^\d+:\d\d .*\n/gm, '');
+        resolve({ code: error === null ? 0 : Number(error.code), out, err: failed });
       });
     });
 
@@ -374,15 +384,14 @@ describe('npm run audit:log', () => {
     await record();
     await open().seal();
     const { head } = await check();
-    const intact = await run('wallet');
+    const [intact, noted] = await Promise.all([run('wallet'), run(`wallet=${head}`)]);
+    expect(noted.code).toBe(0);
     expect([intact.code, intact.out]).toEqual([0, expect.stringContaining(`intact, head ${head}`)]);
     expect(intact.out).toMatch(/\nChecked \d+ entries in 1 audit log: everything is intact\.\n$/);
     expect(intact.err).toBe('');
     const { counts, ...progress } = countedProgress();
     await checkAuditLog(connection, 'wallet', undefined, progress);
     expect(counts.done).toBe(await auditLogParts(connection));
-    expect((await run(`wallet=${head}`)).code).toBe(0);
-    expect((await run(`wallet=99999:${'0'.repeat(64)}`)).code).toBe(1);
     const [entry] = await entries().find().sort({ _id: -1 }).limit(1).toArray();
     await entries().updateOne({ _id: entry?._id ?? 0 }, { $set: { request_id: 'another' } });
     const changed = await run('wallet');
@@ -403,8 +412,7 @@ describe('npm run audit:log', () => {
         fits: (command, name) => command === 'update' && name === AUDIT_RESULTS,
         answer: { ok: 0, code: 13, codeName: 'Unauthorized', errmsg: 'not authorized' },
       });
-      const intact = await run('wallet');
-      const changed = await run(`wallet=99999:${'0'.repeat(64)}`);
+      const [intact, changed] = await Promise.all([run('wallet'), run(`wallet=99999:${'0'.repeat(64)}`)]);
       const err = 'wallet: The result was not recorded, so the metrics show the one before: not authorized\n';
       expect([intact.code, intact.err]).toEqual([2, err]);
       expect(intact.out).toContain('everything is intact');
@@ -427,7 +435,7 @@ describe('npm run audit:log', () => {
   });
 
   test('audit:log prints its usage for wrong arguments', async () => {
-    for (const argument of ['nobody', 'wallet=x'])
-      expect(await run(argument)).toMatchObject({ code: 64, err: expect.stringContaining('usage') });
+    for (const wrong of await Promise.all([run('nobody'), run('wallet=x')]))
+      expect(wrong).toMatchObject({ code: 64, err: expect.stringContaining('usage') });
   });
 });

@@ -438,14 +438,14 @@ describe('a call to a target that is down', () => {
 });
 
 describe('a server', () => {
-  test('a server serves a thousand concurrent calls, each with its own response', async () => {
+  test('a server serves two hundred concurrent calls, each with its own response', async () => {
     const server = await startServer(fixed);
     const client = connect(server.address, { deadlineMs: 20_000 });
     const answers = await Promise.all(
-      Array.from({ length: 1_000 }, (_, i) => client.call('GetHiddenUsers', { ids: [i + 1] })),
+      Array.from({ length: 200 }, (_, i) => client.call('GetHiddenUsers', { ids: [i + 1] })),
     );
     expect(answers.map((answer) => answer.pending_ids[0])).toEqual(
-      Array.from({ length: 1_000 }, (_, i) => i + 1),
+      Array.from({ length: 200 }, (_, i) => i + 1),
     );
   });
 

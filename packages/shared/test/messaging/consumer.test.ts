@@ -226,7 +226,7 @@ describe('failure', () => {
     }
     const letters = createDeadLetters(broker);
     await until(async () => (await letters.list('purged')).length === 3);
-    for (let time = 0; time < 30; time += 1) expect(await letters.list('purged')).toHaveLength(3);
+    for (let time = 0; time < 5; time += 1) expect(await letters.list('purged')).toHaveLength(3);
     expect(await letters.purge('purged', { id: ids[1] })).toBe(1);
     const left = (await letters.list('purged')).map(({ id }) => id);
     expect(new Set(left)).toEqual(new Set([ids[0], ids[2]]));

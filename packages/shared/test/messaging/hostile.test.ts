@@ -63,17 +63,16 @@ const envelope = (change: Record<string, unknown> = {}): string =>
 /** More than the prefetch: messages that are never acked would block the queue. */
 const COPIES = PREFETCH + 1;
 
-describe('a message that is not an event', () => {
+test('messages that are no events are dead-lettered, and later events are handled', async () => {
   const deep = (count: number): string => `${'['.repeat(count)}${']'.repeat(count)}`;
-
-  test.each<[string, string | Buffer, Record<string, unknown>?]>([
+  const messages: [string, string | Buffer, Record<string, unknown>?][] = [
     ['nothing', ''],
     ['bytes', Buffer.from([0xff, 0xfe, 0x00, 0x7b])],
     ['null', 'null'],
     ['a list', '[]'],
     ['text', '"event"'],
     ['lists in lists', deep(200_000)],
-    ['eight megabytes', 'x'.repeat(8 * 1024 * 1024)],
+    ['a megabyte', 'x'.repeat(1024 * 1024)],
     ['an event of another version', envelope({ specversion: '0.3' })],
     ['an event without an id', envelope({ id: undefined })],
     ['an event with an invalid time', envelope({ time: 'yesterday' })],
@@ -86,17 +85,18 @@ describe('a message that is not an event', () => {
     ],
     ['a count of tries below zero', envelope({ data: null }), { [HEADER.attempts]: -1e15 }],
     ['headers too large to be sent on', 'x', { [HEADER.originalRoutingKey]: 'k'.repeat(65_400) }],
-  ])('a message is dead-lettered, and later events are handled: %s', async (what, content, headers = {}) => {
-    const service = `odd-${what.replaceAll(' ', '-')}`;
-    await consume(service, [recorder(service)]);
-    for (let copy = 0; copy < COPIES; copy += 1) {
-      await broker.publish(broker.eventsExchange, orderPlaced.type, Buffer.from(content), { headers });
-    }
-    await publishEvent(broker, { subject: 'behind' });
-    await until(async () => (await effects(service)) === 1);
-    await until(() => outcomes.filter((outcome) => outcome === 'dead').length === COPIES);
-    expect(await createDeadLetters(broker).list(service)).toHaveLength(COPIES);
-  });
+  ];
+  expect(messages.length).toBeGreaterThan(PREFETCH);
+  await consume('odd', [recorder('odd')]);
+  const letters = createDeadLetters(broker);
+  for (const [index, [what, content, headers = {}]] of messages.entries()) {
+    await broker.publish(broker.eventsExchange, orderPlaced.type, Buffer.from(content), { headers });
+    await until(() => outcomes.length === index + 1);
+    expect([what, outcomes.at(-1)]).toEqual([what, 'dead']);
+  }
+  await publishEvent(broker, { subject: 'behind' });
+  await until(async () => (await effects('odd')) === 1);
+  expect(await letters.list('odd')).toHaveLength(messages.length);
 });
 
 test('an event published as another type is dead-lettered, even when an operator returns it', async () => {

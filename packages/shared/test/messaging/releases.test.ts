@@ -21,7 +21,7 @@ import {
   until,
 } from './support.ts';
 
-const EVENTS = 100;
+const EVENTS = 20;
 const RETRY_DELAYS_MS = [50, 100];
 
 let connection: Connection;

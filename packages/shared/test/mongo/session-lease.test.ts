@@ -13,11 +13,15 @@ import {
   type SessionLease,
 } from '../../src/mongo/session-lease.ts';
 import { inTransaction } from '../../src/mongo/transaction.ts';
+import { eventually } from '../../src/testing/harness.ts';
 import { startMongoProxy } from '../../src/testing/mongo-proxy.ts';
 import { dropDatabase, log, mongodbUri, openDatabase, until } from '../messaging/support.ts';
 
 const ROUND_MS = 20;
-const DEAD_AFTER_MS = 3_000;
+/** Of an observer that sees no living process. */
+const DEAD_AFTER_MS = 300;
+/** Far more than a process stalls. */
+const LIVING_DEAD_AFTER_MS = 3_000;
 
 /** Two processes on one database: two connections. */
 let connection: Connection;
@@ -43,13 +47,14 @@ const start = (
   on: Connection,
   owner = systemRandom.uuid(),
   logTo: Logger = log,
+  deadAfterMs = DEAD_AFTER_MS,
 ): { owner: string; lease: SessionLease } => {
   const lease = leaseSessions({
     connection: on,
     owner,
     log: logTo,
     roundMs: ROUND_MS,
-    deadAfterMs: DEAD_AFTER_MS,
+    deadAfterMs,
   });
   leases.push(lease);
   return { owner, lease };
@@ -144,10 +149,11 @@ test('a database that refuses to end sessions is logged once with the consequenc
 test('the transaction of a living process is left alone', async () => {
   const { owner } = start(connection);
   const session = await hold('living');
-  start(other);
+  start(other, undefined, log, LIVING_DEAD_AFTER_MS);
   const renewals = async (): Promise<number> => (await ownerRow(owner))?.renewals ?? 0;
   const before = await renewals();
-  await until(async () => (await renewals()) > before + (3 * DEAD_AFTER_MS) / ROUND_MS);
+  const isOlder = async () => (await renewals()) > before + (1.2 * LIVING_DEAD_AFTER_MS) / ROUND_MS;
+  await eventually(isOlder, { intervalMs: 200 });
   await session.commitTransaction();
   await session.endSession();
   expect(await value('living')).toBe(1);

@@ -89,13 +89,13 @@ describe('an upgrade of fifty products', () => {
     await expectEachChangedOnce();
   });
 
-  test('an upgrade by ten concurrent replicas changes no product twice', async () => {
+  test('an upgrade by four concurrent replicas changes no product twice', async () => {
     const left = await Promise.all(
-      Array.from({ length: 10 }, () =>
+      Array.from({ length: 4 }, () =>
         run([pricesAreNumbers(connection)]).then(() => countOf({ price: { $type: 'string' } })),
       ),
     );
-    expect(left).toEqual(Array(10).fill(0));
+    expect(left).toEqual(Array(4).fill(0));
     await expectEachChangedOnce();
   });
 });

@@ -13,7 +13,7 @@ import { type GrpcHandlers, grpcService } from '../../src/grpc/server.ts';
 import { DAY_MS } from '../../src/kernel/clock.ts';
 import { createLog } from '../../src/kernel/log.ts';
 import { createMissingCertificates, tlsDirectory } from '../../src/process-identity/certificates.ts';
-import { readTlsFiles, TLS_FILES } from '../../src/process-identity/process-tls.ts';
+import { readTlsFiles, TLS_CHECK_MS, TLS_FILES } from '../../src/process-identity/process-tls.ts';
 import { createServiceRuntime, type RunningService } from '../../src/runtime/service-runtime.ts';
 import { dropDatabase, eventually, testConfig } from '../../src/testing/harness.ts';
 import { pause } from '../messaging/support.ts';
@@ -22,6 +22,8 @@ type WalletDefinition = ReturnType<typeof grpcDefinitions.wallet>;
 
 const directory = mkdtempSync(join(tmpdir(), 'renewal-'));
 const config = { ...testConfig('wallet'), TLS_DIRECTORY: tlsDirectory(directory, 'wallet') };
+/** The product's is tested below. */
+const CHECK_MS = 50;
 const logged: string[] = [];
 const closing: (() => Promise<void>)[] = [];
 let service: RunningService;
@@ -36,17 +38,18 @@ beforeAll(async () => {
     level: 'error',
     destination: { write: (line: string) => void logged.push(line) },
   });
-  const runtime = await createServiceRuntime('wallet', config, { log });
+  const runtime = await createServiceRuntime('wallet', config, { log, tlsCheckMs: CHECK_MS });
   const handlers = { GetRates: async () => ({ commission_percent: 10 }) };
   service = await runtime.serve({
     routes: [],
     grpc: [grpcService(grpcDefinitions.wallet(), handlers as unknown as GrpcHandlers<WalletDefinition>)],
     consumers: [],
   });
-  const calling = await createServiceRuntime('content', {
-    ...testConfig('content'),
-    TLS_DIRECTORY: tlsDirectory(directory, 'content'),
-  });
+  const calling = await createServiceRuntime(
+    'content',
+    { ...testConfig('content'), TLS_DIRECTORY: tlsDirectory(directory, 'content') },
+    { tlsCheckMs: CHECK_MS },
+  );
   closing.push(() => calling.cleanup.close());
   connectTo = (address) => calling.grpcClient('wallet', grpcDefinitions.wallet(), address);
   client = connectTo(service.grpcAddress);
@@ -94,9 +97,8 @@ const endIn = async (certificate: string): Promise<number> => {
   return Number(value) * 1_000;
 };
 
-const soon = { timeoutMs: 20_000, intervalMs: 200 };
-
 test('new connections of both servers use new files within seconds, and no call fails meanwhile', async () => {
+  expect(TLS_CHECK_MS).toBe(10_000);
   const before = serialIn('wallet');
   const addresses = [service.url, `https://${service.grpcAddress}`];
   expect(await Promise.all(addresses.map(serialAt))).toEqual([before, before]);
@@ -114,15 +116,14 @@ test('new connections of both servers use new files within seconds, and no call 
   expect(await createMissingCertificates(directory)).toContain('wallet');
   const renewed = serialIn('wallet');
   expect(renewed).not.toBe(before);
-  await eventually(
-    async () => (await Promise.all(addresses.map(serialAt))).every((serial) => serial === renewed),
-    soon,
+  await eventually(async () =>
+    (await Promise.all(addresses.map(serialAt))).every((serial) => serial === renewed),
   );
   expect(await endIn('process')).toBeCloseTo(Date.now() + 365 * DAY_MS, -6);
   stopped = true;
   await calling;
   expect(calls).toBeGreaterThan(5);
-}, 60_000);
+});
 
 test('a client uses its new certificate for new connections', async () => {
   const shown = new Set<string>();
@@ -138,25 +139,25 @@ test('a client uses its new certificate for new connections', async () => {
   await eventually(async () => {
     await call();
     return shown.has(before);
-  }, soon);
+  });
   rmSync(fileOf('content', 'cert'));
   expect(await createMissingCertificates(directory)).toEqual(['content']);
   await eventually(async () => {
     await call();
     return shown.has(serialIn('content'));
-  }, soon);
+  });
   server.close();
-}, 60_000);
+});
 
 test('files that do not belong to each other are reported once, and the former ones stay in use', async () => {
   const used = serialIn('wallet');
   logged.length = 0;
   const certificate = readFileSync(fileOf('wallet', 'cert'));
   writeFileSync(fileOf('wallet', 'cert'), 'half of a certi');
-  await eventually(() => logged.length > 0, soon);
+  await eventually(() => logged.length > 0);
   expect(await serialAt(service.url)).toBe(used);
-  await pause(11_000);
+  await pause(10 * CHECK_MS);
   expect(logged).toHaveLength(1);
   expect(logged[0]).toContain('the files of the certificate cannot be used');
   writeFileSync(fileOf('wallet', 'cert'), certificate);
-}, 60_000);
+});

@@ -35,7 +35,7 @@ type WalletDefinition = ReturnType<typeof grpcDefinitions.wallet>;
 
 const WORKERS = 8;
 /** Between two steps. */
-const REQUESTS = 200;
+const REQUESTS = 20;
 const CALLERS = ['gateway', 'content'] as const;
 
 const directory = mkdtempSync(join(tmpdir(), 'rotation-'));
@@ -49,7 +49,7 @@ const open = (process: ProcessName): { keys: ProcessKeys; signer: CallerSigner }
     process,
     privateDirectory: PRIVATE_KEY_DIRECTORY,
     publicDirectory: PUBLIC_KEYS_DIRECTORY,
-    publicKeysCheckMs: 3_000,
+    publicKeysCheckMs: 1_000,
     onProblem: ({ message }) => void problems.push(message),
   });
   return { keys, signer: createCallerSigner({ keys, clock: systemClock }) };

@@ -34,7 +34,7 @@ beforeAll(async () => {
   await ensureIndexes(connection);
   await things().insertOne({});
   const shards = { things: { key: ['owner'], because: 'a test' } };
-  meter = await openCostMeter(connection.name, { send, url: '' }, shards);
+  meter = await openCostMeter(connection.name, { send, url: '' }, shards, 300);
 });
 afterAll(async () => {
   await connection.close();

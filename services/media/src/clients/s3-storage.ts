@@ -34,8 +34,6 @@ export interface S3Options {
   directory: string;
   /** Number of objects per page of a listing. Defaults to the provider's, usually 1,000. */
   pageSize?: number | undefined;
-  /** Number of connections for everything except downloads. Defaults to 200. */
-  sockets?: number | undefined;
 }
 
 const CONNECT_MS = 3_000;

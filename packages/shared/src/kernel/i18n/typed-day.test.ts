@@ -41,14 +41,27 @@ describe('a typed day', () => {
     expect(parseTypedDay(locale, text)).toBeUndefined();
   });
 
+  /** The ends of February and of the Persian year, with and without a leap day, and of a long and a short month. */
+  const ENDS = [
+    '2024-02-27',
+    '2025-02-26',
+    '2025-03-17',
+    '2026-03-17',
+    '2025-12-29',
+    '2026-09-20',
+    '2026-10-20',
+  ];
+
   test.each(['en', 'fa'])(
-    'in %s, each day of years with and without a leap day comes back as it was written',
+    'in %s, the days at each end of a month come back as they were written',
     (locale) => {
-      const first = parseTimestamp('2024-03-01 12:00:00').getTime();
-      for (let day = 0; day < 800; day += 1) {
-        const instant = new Date(first + day * DAY_MS);
-        const { start, end } = parseTypedDay(locale, formatTypedDay(locale, instant)) ?? {};
-        expect(start && end && start <= instant && instant <= end).toBe(true);
+      for (const day of ENDS) {
+        const first = parseTimestamp(`${day} 12:00:00`).getTime();
+        for (let days = 0; days < 6; days += 1) {
+          const instant = new Date(first + days * DAY_MS);
+          const { start, end } = parseTypedDay(locale, formatTypedDay(locale, instant)) ?? {};
+          expect(start && end && start <= instant && instant <= end).toBe(true);
+        }
       }
     },
   );

@@ -3,13 +3,10 @@ import { mkdtemp, rename, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import multipart from '@fastify/multipart';
 import type { GrpcServer } from '@fitness/shared/grpc/server.ts';
 import { dropDatabase, eventually } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import Fastify from 'fastify';
 import type { MediaConfig } from '../src/config.ts';
-import { readUpload } from '../src/http/read-upload.ts';
 import { type Child, startChild } from './child.ts';
 import { openRaw, readAnswer } from './raw.ts';
 import { fileClient, filesIn, GYM, MEBIBYTE, mediaConfig, OWNER, pdf, startStubServices } from './support.ts';
@@ -89,25 +86,4 @@ test('a client that is still sending gets 503 if the disk fails, and its connect
   expect((await readAnswer(socket)).status).toBe(200);
   socket.destroy();
   expect((await fileClient(child.url).upload(OWNER, GYM)).status).toBe(201);
-});
-
-test('a form whose client disconnected before it is read is refused at once', async () => {
-  const app = Fastify();
-  await app.register(multipart);
-  const arrived = Promise.withResolvers<void>();
-  const outcome = Promise.withResolvers<unknown>();
-  app.post('/api/v1/media', async (request) => {
-    arrived.resolve();
-    await new Promise((resolve) => request.raw.once('close', resolve));
-    const files = { keep: () => Promise.reject(new Error('nothing came')), discard: async () => undefined };
-    const read = readUpload(request, files, 60_000).catch((error: unknown) => error);
-    outcome.resolve(Promise.race([read, pause(20_000, undefined, { ref: false })]));
-  });
-  const url = await app.listen({ port: 0, host: '127.0.0.1' });
-  const headers = ['content-type: multipart/form-data; boundary=x', 'content-length: 100'];
-  const socket = await openRaw(url, { as: OWNER, headers, body: ['--x'] });
-  await arrived.promise;
-  socket.destroy();
-  expect(await outcome.promise).toMatchObject({ kind: 'bad_request' });
-  await app.close();
 });

@@ -1,13 +1,11 @@
 /** Sequential operations: every response equals the response of an in-memory model. */
 import { randomUUID } from 'node:crypto';
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { expect } from '@jest/globals';
 import fc from 'fast-check';
 import { type Harness, OPERATOR, startHarness } from './support.ts';
 
 const SEED = Number(process.env.WALLET_MODEL_SEED ?? 20_260_115);
-const COMMANDS = 120;
-const RUNS = 3;
 
 interface Model {
   balances: number[];
@@ -15,20 +13,13 @@ interface Model {
 }
 
 interface Real {
+  harness: Harness;
   people: UserCaller[];
   /** In the same order as in the model. */
   withdrawalIds: number[];
 }
 
 type Step = fc.AsyncCommand<Model, Real>;
-
-let harness: Harness;
-
-beforeAll(async () => {
-  harness = await startHarness();
-});
-
-afterAll(() => harness.close());
 
 const step = (name: string, run: (model: Model, real: Real) => Promise<void>): Step => ({
   check: () => true,
@@ -40,7 +31,7 @@ const step = (name: string, run: (model: Model, real: Real) => Promise<void>): S
 const book = (
   bookings: { user: number; type: 'income' | 'purchase' | 'commission'; amount: number }[],
 ): Step =>
-  step(`book ${JSON.stringify(bookings)}`, async (model, { people }) => {
+  step(`book ${JSON.stringify(bookings)}`, async (model, { harness, people }) => {
     const after = [...model.balances];
     for (const { user, type, amount } of bookings)
       after[user] = (after[user] ?? 0) + (type === 'income' ? amount : -amount);
@@ -59,7 +50,7 @@ const book = (
   });
 
 const withdraw = (user: number, amount: number): Step =>
-  step(`withdraw ${user} ${amount}`, async (model, { people, withdrawalIds }) => {
+  step(`withdraw ${user} ${amount}`, async (model, { harness, people, withdrawalIds }) => {
     const answer = await harness.send('POST', '/payments/withdrawals', {
       ...(people[user] === undefined ? {} : { as: people[user] }),
       body: { amount },
@@ -73,7 +64,7 @@ const withdraw = (user: number, amount: number): Step =>
   });
 
 const settle = (pick: number, verb: 'pay' | 'reject'): Step =>
-  step(`${verb} ${pick}`, async (model, { withdrawalIds }) => {
+  step(`${verb} ${pick}`, async (model, { harness, withdrawalIds }) => {
     const index = pick % Math.max(1, model.withdrawals.length);
     const withdrawal = model.withdrawals[index];
     if (withdrawal === undefined) return;
@@ -88,7 +79,7 @@ const settle = (pick: number, verb: 'pay' | 'reject'): Step =>
   });
 
 const showBalance = (user: number): Step =>
-  step(`balance ${user}`, async (model, { people }) => {
+  step(`balance ${user}`, async (model, { harness, people }) => {
     const as = people[user];
     const { body } = await harness.send('GET', '/payments/balance', as === undefined ? {} : { as });
     expect(body).toEqual({ balance: model.balances[user] });
@@ -114,24 +105,21 @@ const steps = [
   user.map(showBalance),
 ];
 
-/** The sequences take about a minute on a slow database. */
-const TIMEOUT_MS = 300_000;
-
-test(
-  'any sequence of bookings, withdrawals and settlements has the same responses as the model',
-  async () => {
-    const runs = fc.commands(steps, { maxCommands: COMMANDS, size: 'max' });
-    await fc.assert(
-      fc.asyncProperty(runs, async (commands) => {
-        const setup = (): { model: Model; real: Real } => ({
-          model: { balances: [0, 0, 0], withdrawals: [] },
-          real: { people: [harness.person(), harness.person(), harness.person()], withdrawalIds: [] },
-        });
-        await fc.asyncModelRun(setup, commands);
-      }),
-      { numRuns: RUNS, seed: SEED, endOnFailure: true },
-    );
+/** Any sequence of bookings, withdrawals and settlements has the same responses as the model. */
+export const playSequences = async (sequences: number, maxCommands: number): Promise<void> => {
+  const harness = await startHarness();
+  try {
+    const property = fc.asyncProperty(fc.commands(steps, { maxCommands, size: 'max' }), async (commands) => {
+      const people = [harness.person(), harness.person(), harness.person()];
+      const setup = (): { model: Model; real: Real } => ({
+        model: { balances: [0, 0, 0], withdrawals: [] },
+        real: { harness, people, withdrawalIds: [] },
+      });
+      await fc.asyncModelRun(setup, commands);
+    });
+    await fc.assert(property, { numRuns: sequences, seed: SEED, endOnFailure: true });
     expect((await harness.audit()).difference).toBeUndefined();
-  },
-  TIMEOUT_MS,
-);
+  } finally {
+    await harness.close();
+  }
+};

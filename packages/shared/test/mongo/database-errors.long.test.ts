@@ -1,0 +1,3 @@
+import { TABLE, testDatabaseErrors } from './database-errors.ts';
+
+testDatabaseErrors(TABLE);

@@ -1,0 +1,3 @@
+import { testKillPoints } from './kill-points.ts';
+
+testKillPoints();

@@ -1,0 +1,3 @@
+import { EVERY_COMMAND, testCrashes } from './crashes.ts';
+
+testCrashes(EVERY_COMMAND);
