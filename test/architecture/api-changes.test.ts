@@ -199,7 +199,7 @@ describe('breaking changes', () => {
   });
 
   test('an addition is not a breaking change', () => {
-    const part = partOf(document, '/posts', '/gyms', '/auth/me', '/payments/boost');
+    const part = partOf(document, '/posts', '/gyms', '/auth/me', '/payments/boost', '/trainees');
     const changed = structuredClone(part);
     // biome-ignore lint/suspicious/noExplicitAny: see above
     const { paths, components } = changed as any;

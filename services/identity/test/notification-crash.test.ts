@@ -123,7 +123,7 @@ test('a committed notification arrives exactly once, and an unanswered one is re
   const requested = { type: /^identity\.notification\./ };
   expect(await database.collection('outbox').countDocuments(requested)).toBe(2);
   await running.kill();
-  // As if the lease of the killed process had expired.
+  // The lease of the killed process has expired.
   await database.collection('relay_leases').updateMany({}, { $set: { until: new Date(0) } });
   await setModes('ok', unanswered);
   const before = (await tags(unanswered)).length + (await messageIds(unanswered)).length;

@@ -188,17 +188,10 @@ const telemetryShape = {
 export type TelemetryConfig = z.output<z.ZodObject<typeof telemetryShape>>;
 
 // Read once, because deadlines are constants of their modules. Each process validates it with the rest of its configuration.
-let deadlineFactor = Number(process.env.DEADLINE_FACTOR || 1);
+const deadlineFactor = Number(process.env.DEADLINE_FACTOR || 1);
 
 /** The deadline of a call or a transaction, in milliseconds, multiplied by `DEADLINE_FACTOR`. */
 export const scaledDeadline = (deadlineMs: number): number => deadlineMs * deadlineFactor;
-
-/** For tests about deadlines. Returns the factor until now. */
-export const setDeadlineFactor = (factor: number): number => {
-  const before = deadlineFactor;
-  deadlineFactor = factor;
-  return before;
-};
 
 /** Variables of every process. */
 export const commonShape = (httpPort: number) => ({

@@ -31,9 +31,9 @@ interface ServiceErrors {
 
 const ajv = new Ajv2020({ strict: false, allErrors: true, validateFormats: false });
 
-/** By address. */
+/** The documents by address. */
 const instances = new Map<string, Promise<ServiceErrors>>();
-/** By name, for instances with the same routes: reading a document costs as much as many requests. */
+/** The documents by name, for instances with the same routes: reading a document costs as much as many requests. */
 const services = new Map<ProcessName, ServiceErrors>();
 
 const read = async (baseUrl: string): Promise<ServiceErrors> => {

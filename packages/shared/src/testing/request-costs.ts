@@ -162,15 +162,12 @@ export const openCostMeter = async (
   };
 
   return {
-    /**
-     * The runs whose cost differs from the row. One run with its cost is enough. A first run with another cost is not
-     * measured, because it fills the caches of the process.
-     */
+    /** The runs whose cost differs from the row. The first run is not measured, because it fills the caches of the process. */
     faults: async (row: RouteCost): Promise<Cost[]> => {
       await assertParameters(row);
-      const first = await undisturbed(row);
-      const runs: Run[] = isAs(row, first) ? [first] : [];
-      while (runs.length < RUNS && !runs.some((run) => isAs(row, run))) runs.push(await undisturbed(row));
+      await runOf(row);
+      const runs: Run[] = [];
+      for (let run = 0; run < RUNS; run += 1) runs.push(await undisturbed(row));
       runsOf.set(row, runs);
       const isDecided = (): boolean => runs.some((run) => isAs(row, run) || isMore(row, run));
       await eventually(isDecided, { timeoutMs: followUpMs }).catch(() => undefined);

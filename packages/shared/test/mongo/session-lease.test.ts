@@ -18,7 +18,7 @@ import { startMongoProxy } from '../../src/testing/mongo-proxy.ts';
 import { dropDatabase, log, mongodbUri, openDatabase, until } from '../messaging/support.ts';
 
 const ROUND_MS = 20;
-/** Of an observer that sees no living process. */
+/** The view of an observer that sees no living process. */
 const DEAD_AFTER_MS = 300;
 /** Far more than a process stalls. */
 const LIVING_DEAD_AFTER_MS = 3_000;

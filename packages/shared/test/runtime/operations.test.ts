@@ -1,5 +1,6 @@
 /** The operations that `/ops` of the gateway uses in every service. */
 import { randomUUID } from 'node:crypto';
+import { EVENTS } from '@fitness/proto/events/catalogue.ts';
 import { accountDeleted } from '@fitness/proto/events/identity.ts';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import type { Caller } from '../../src/kernel/caller.ts';
@@ -41,7 +42,9 @@ beforeAll(async () => {
   service = await runtime.serve({
     routes: [],
     grpc: [],
-    consumers: [onEvent(accountDeleted, async ({ id }) => void consumed.push(id))],
+    consumers: EVENTS.filter((event) => event.consumers?.includes('wallet')).map((event) =>
+      onEvent(event, async ({ id }) => void consumed.push(id)),
+    ),
   });
 });
 afterAll(async () => {

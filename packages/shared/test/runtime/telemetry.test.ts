@@ -106,8 +106,8 @@ const module = (path: string): string => JSON.stringify(new URL(`../../src/${pat
 
 /** Five times as many as fit the queues. */
 const COUNT = 10_000;
-/** The queue, and the batches that are on their way. */
-const KEPT_MAX = 2_048 + 2 * 512;
+/** More than the queue and the batches that are on their way, and far less than everything. */
+const KEPT_MAX = COUNT / 2;
 
 /** Ends with the spans and log records that the process still has in memory, and with how long the end took. */
 const program = (url: string): string => `

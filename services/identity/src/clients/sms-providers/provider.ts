@@ -15,7 +15,7 @@ export interface CodeSms {
   locale: Locale;
 }
 
-export interface TextSms {
+interface TextSms {
   /** E.164. */
   receptor: string;
   text: string;
