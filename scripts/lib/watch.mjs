@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { root } from './paths.mjs';
 
 /** Folders that no process loads anything from. `gen` has only types. */
-const ignoredFolder = /^(?:node_modules|test|gen|\..*)$/;
+const ignoredFolder = /^(?:node_modules|test|testing|gen|\..*)$/;
 /** What a process loads. Editors write files with other names beside those that they save. */
 const source = /(?<!\.test)\.(?:ts|mjs|js|json|proto|css|html|svg)$/;
 /** One save is several events, and `git checkout` changes many files. */
