@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import { Agent, createServer, request as httpRequest, type IncomingMessage } from 'node:http';
 import { type AddressInfo, connect, createServer as createTcpServer } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { eventually, testKeys } from '@fitness/shared/testing/harness.ts';
 import { type Running, startNode, startService, uploadSlowly } from '@fitness/shared/testing/processes.ts';
@@ -18,6 +19,9 @@ const killAfterTest = (running: Running): Running => {
   closers.push(() => running.child.kill('SIGKILL'));
   return running;
 };
+
+/** Pause of a client between two requests. */
+const PAUSE_MS = 5;
 
 /** Reads and writes over persistent connections until `stop`, which resolves with the number of each outcome. */
 const startLoad = (url: string, path: string, headers: Record<string, string>) => {
@@ -37,6 +41,7 @@ const startLoad = (url: string, path: string, headers: Record<string, string>) =
     while (!stopped) {
       const outcome = await send(method);
       outcomes[outcome] = (outcomes[outcome] ?? 0) + 1;
+      await sleep(PAUSE_MS);
     }
   };
   const workers = Promise.all(['GET', 'GET', 'GET', 'GET', 'POST', 'POST', 'POST', 'POST'].map(work));

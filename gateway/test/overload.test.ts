@@ -68,10 +68,10 @@ describe('with the default limits', () => {
   beforeEach(() => harness.reset());
   afterAll(() => harness.close());
 
-  /** Sends all but the end of a JSON body and of two uploads, and the ends after the first check of the token has expired. */
-  const sendSlowly = async (meanwhile: () => void) => {
+  test('a slow request is checked again: it is rejected with 401 if its token was revoked meanwhile, and else complete', async () => {
     const { content, media } = harness.upstreams;
-    /** The bodies of the uploads by their framing, and whether they were complete. */
+    harness.tokens.set('fps_revoked', caller(8));
+    /** The bodies of the uploads by their token and framing, and whether they were complete. */
     const seen: Record<string, [body: string, isComplete: boolean]> = {};
     media.handler = (request, response) => {
       let body = '';
@@ -80,40 +80,38 @@ describe('with the default limits', () => {
       });
       request.once('end', () => response.end('{}'));
       request.once('close', () => {
-        const framing = request.headers['content-length'] === undefined ? 'chunked' : 'length';
-        seen[framing] = [body, request.complete];
+        seen[String(request.headers['user-agent'])] = [body, request.complete];
       });
     };
-    const send = (path: string, type: string, framing: string, first: string) => {
-      const head = `POST /api/v1${path} HTTP/1.1\r\nhost: x\r\nauthorization: ${bearer().authorization}\r\n`;
-      return talk(harness.url, `${head}content-type: ${type}\r\n${framing}\r\n\r\n${first}`);
+    const sendSlowly = (name: string, token: string) => {
+      const send = (path: string, type: string, framing: string, first: string) => {
+        const head = `POST /api/v1${path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${token}\r\n`;
+        const [kind] = framing.split(':');
+        const agent = `user-agent: ${name} ${kind}\r\n`;
+        return talk(harness.url, `${head}${agent}content-type: ${type}\r\n${framing}\r\n\r\n${first}`);
+      };
+      return [
+        [send('/posts', JSON_TYPE, 'content-length: 2', '{'), '}'],
+        [send('/media', FORM_TYPE, 'content-length: 2', 'a'), 'b'],
+        [send('/media', FORM_TYPE, 'transfer-encoding: chunked', '1\r\na\r\n'), '1\r\nb\r\n0\r\n\r\n'],
+      ] as const;
     };
-    const slow = [
-      [send('/posts', JSON_TYPE, 'content-length: 2', '{'), '}'],
-      [send('/media', FORM_TYPE, 'content-length: 2', 'a'), 'b'],
-      [send('/media', FORM_TYPE, 'transfer-encoding: chunked', '1\r\na\r\n'), '1\r\nb\r\n0\r\n\r\n'],
-    ] as const;
-    await eventually(() => content.checks.length === 1 && media.received.length === 2);
-    meanwhile();
+    const slow = [...sendSlowly('valid', MEMBER_TOKEN), ...sendSlowly('revoked', 'fps_revoked')];
+    await eventually(() => content.checks.length === 2 && media.received.length === 4);
+    harness.tokens.delete('fps_revoked');
     await sleep(2 * TOKEN_CHECK_VALID_MS);
     for (const [{ socket }, rest] of slow) socket.write(rest);
-    await eventually(() => slow.every(([{ text }]) => text !== '') && Object.keys(seen).length === 2);
-    return { statuses: slow.map(([{ text }]) => text.slice(9, 12)), seen };
-  };
-
-  test('a slow request whose token is revoked meanwhile is rejected with 401, and never complete at its service', async () => {
-    const { statuses, seen } = await sendSlowly(() => harness.tokens.clear());
-    expect(statuses).toEqual(['401', '401', '401']);
-    expect(harness.upstreams.content.received).toEqual([]);
-    expect(Object.values(seen).map(([, isComplete]) => isComplete)).toEqual([false, false]);
-  });
-
-  test('a slow request whose token stays valid arrives completely, after a second check', async () => {
-    const { statuses, seen } = await sendSlowly(() => undefined);
-    expect(statuses).toEqual(['200', '200', '200']);
-    expect(harness.upstreams.content.received[0]?.body.toString()).toBe('{}');
-    expect(seen).toEqual({ length: ['ab', true], chunked: ['ab', true] });
-    expect(harness.introspections()).toBe(6);
+    await eventually(() => slow.every(([{ text }]) => text !== '') && Object.keys(seen).length === 4);
+    const statuses = slow.map(([{ text }]) => text.slice(9, 12));
+    expect(statuses).toEqual(['200', '200', '200', '401', '401', '401']);
+    expect(content.received.map(({ body }) => body.toString())).toEqual(['{}']);
+    expect(seen).toEqual({
+      'valid content-length': ['ab', true],
+      'valid transfer-encoding': ['ab', true],
+      'revoked content-length': [expect.any(String), false],
+      'revoked transfer-encoding': [expect.any(String), false],
+    });
+    expect(harness.introspections()).toBe(12);
   });
 
   test('a user can have at most 32 uploads in progress over all tokens, and others are not affected', async () => {
@@ -164,40 +162,38 @@ describe('a slow body', () => {
   beforeEach(() => harness.reset());
   afterAll(() => harness.close());
 
-  test('100 stalled sign-ins do not reach the service, delay no other request, and time out with 408', async () => {
-    const stalled = Array.from({ length: 100 }, () => stall(harness.url, '/auth/login'));
-    await Promise.all(stalled.map(({ socket }) => once(socket, 'connect')));
-    const signal = AbortSignal.timeout(30_000);
-    const answer = await fetch(`${harness.url}/api/v1/users/1`, { headers: bearer(), signal });
-    expect(answer.status).toBe(200);
-    expect(harness.upstreams.identity.received.map(({ url }) => url)).toEqual(['/api/v1/users/1']);
-    await eventually(() => stalled.every(({ ended }) => ended));
-    const heads = stalled.map(({ text }) => text.split('\r\n')[0]);
-    expect(new Set(heads)).toEqual(new Set(['HTTP/1.1 408 Request Timeout']));
-    expect(stalled[0]?.text).toContain('{"message":"The request took too long to arrive."}');
-    expect(harness.upstreams.identity.received).toHaveLength(1);
-  });
-
-  test('a body that does not arrive in time is rejected with 408, even if it arrives steadily or is an upload', async () => {
+  test('100 stalled sign-ins delay no other request, and no late body, even if it drips or is an upload, reaches its service', async () => {
     let aborted = false;
     harness.upstreams.media.handler = (request) => {
       request.resume().once('close', () => {
         aborted = !request.complete;
       });
     };
+    const stalled = Array.from({ length: 100 }, () => stall(harness.url, '/auth/login'));
     const dripping = ['/auth/login', '/posts', '/payments/deposit'].map((path) =>
       stall(harness.url, path, { length: 100_000 }),
     );
     const head = `POST /mcp HTTP/1.1\r\nhost: x\r\nauthorization: ${bearer().authorization}\r\n`;
     const ofMcp = talk(harness.url, `${head}content-type: ${JSON_TYPE}\r\ncontent-length: 300\r\n\r\n{`);
     const upload = stall(harness.url, '/media', { type: FORM_TYPE, length: 100_000 });
-    const all = [...dripping, ofMcp, upload];
+    const all = [...stalled, ...dripping, ofMcp, upload];
     const drip = setInterval(() => {
       for (const { socket } of dripping) socket.write(' ');
     }, 20);
-    await eventually(() => all.every(({ ended }) => ended)).finally(() => clearInterval(drip));
+    try {
+      await Promise.all(stalled.map(({ socket }) => once(socket, 'connect')));
+      const signal = AbortSignal.timeout(30_000);
+      const answer = await fetch(`${harness.url}/api/v1/users/1`, { headers: bearer(), signal });
+      expect(answer.status).toBe(200);
+      await eventually(() => all.every(({ ended }) => ended));
+    } finally {
+      clearInterval(drip);
+    }
     for (const { text } of all) expect(text).toMatch(/^HTTP\/1\.1 408 .*connection: close.*\{"message":"/is);
-    expect(harness.upstreams.identity.received).toEqual([]);
+    expect(stalled[0]?.text).toContain('{"message":"The request took too long to arrive."}');
+    expect(harness.upstreams.identity.received.map(({ url }) => url)).toEqual(['/api/v1/users/1']);
+    for (const service of ['content', 'wallet'] as const)
+      expect(harness.upstreams[service].received).toEqual([]);
     await eventually(() => aborted);
   });
 

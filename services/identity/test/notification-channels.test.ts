@@ -41,7 +41,7 @@ const logged: { msg: string; event?: string; user_id?: number }[] = [];
 /** Emails per day. */
 const LIMITS = { EMAILS_PER_DAY: 2, SECURITY_EMAILS_PER_DAY: 1, EMAIL_CHANGE_EMAILS_PER_DAY: 3 };
 /** The first ones are shorter than in production, where each is a second at least. */
-const retryDelaysMs = [100, 300, 1_000, 3_000, 10_000];
+const retryDelaysMs = [50, 150, 500, 1_000, 5_000];
 /** After so many failures there is time until the next try. */
 const QUICK_TRIES = 3;
 beforeAll(async () => {
@@ -458,7 +458,7 @@ describe('a session that has ended', () => {
     const person = await join(harness);
     const token = newPushToken();
     await register(person, token);
-    await control('push/mode', { mode: 'unavailable', token });
+    await control('push/mode', { mode: 'unavailable', token, retry_after: 0 });
     const skipped = await countOf('push', 'skipped');
     await changeBankAccount(person);
     await arrived(() => emailsTo(person.user.email));
@@ -563,7 +563,7 @@ test('an erasure removes devices and preferences, and nothing more is sent', asy
   const token = newPushToken();
   await register(person, token);
   await preferences(person, { locale: 'fa' });
-  await control('push/mode', { mode: 'unavailable', token });
+  await control('push/mode', { mode: 'unavailable', token, retry_after: 0 });
   await control('emails/mode', { mode: 'busy', to: person.user.email });
   const [failed, skipped] = [failedEmails(), await skippedOfAll()];
   await changeBankAccount(person);

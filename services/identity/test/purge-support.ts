@@ -1,5 +1,6 @@
-/** Replicas of identity without transports, whose purge a test runs itself, and accounts that are due for deletion. */
+/** Replicas of identity without servers and jobs, whose purge a test runs itself, and accounts that are due for deletion. */
 import { type Clock, DAY_MS } from '@fitness/shared/kernel/clock.ts';
+import { startRelay } from '@fitness/shared/messaging/relay.ts';
 import { createServiceRuntime } from '@fitness/shared/runtime/service-runtime.ts';
 import { newMember } from '../src/app/accounts/register.ts';
 import type { IdentityConfig } from '../src/config.ts';
@@ -24,6 +25,8 @@ export const openReplica = async (
   const runtime = await createServiceRuntime('identity', config, { clock });
   const dependencies = instrument(await createDependencies(runtime, config));
   const useCases = createUseCases(dependencies);
+  const relay = startRelay(runtime);
+  runtime.cleanup.defer('outbox relay', () => relay.close());
   return { dependencies, useCases, purge: useCases.purgeAccounts, close: () => runtime.cleanup.close() };
 };
 
