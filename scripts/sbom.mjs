@@ -75,9 +75,19 @@ const ofImage = (image) => {
   };
 };
 
+/** @param {string[]} options @returns {{ components: { 'bom-ref': string, properties: { name: string }[] }[] }} */
+const byNpm = (...options) =>
+  JSON.parse(output('npm', ['sbom', '--sbom-format=cyclonedx', '--sbom-type=application', ...options]));
+
+/** npm marks a package as one for development if any of its copies is one. */
+const ofLockFile = () => {
+  const bom = byNpm();
+  const shipped = new Set(byNpm('--omit=dev').components.map((each) => each['bom-ref']));
+  for (const each of bom.components)
+    if (shipped.has(each['bom-ref']))
+      each.properties = each.properties.filter(({ name }) => name !== 'cdx:npm:package:development');
+  return bom;
+};
+
 const [image] = process.argv.slice(2);
-console.log(
-  image === undefined
-    ? output('npm', ['sbom', '--sbom-format=cyclonedx', '--sbom-type=application']).trim()
-    : JSON.stringify(ofImage(image), null, 2),
-);
+console.log(JSON.stringify(image === undefined ? ofLockFile() : ofImage(image), null, 2));

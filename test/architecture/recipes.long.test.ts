@@ -198,7 +198,7 @@ test(
           ),
       },
       {
-        named: '`app/blockers.ts`',
+        named: '`services/<service>/src/app/blockers.ts`',
         perform: () =>
           insertBefore(
             'services/content/src/app/blockers.ts',
@@ -223,7 +223,7 @@ test(
         },
       },
       {
-        named: 'the missing lines of the documents',
+        named: 'missing lines of the documents',
         perform: () => {
           insertBefore(
             'docs/guides/apps/deletion.md',
