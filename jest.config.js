@@ -44,9 +44,9 @@ export default {
     project('unit', everything, '**/src/**/*.test.ts'),
     project('service', everything, '**/test/**/!(*.long).test.ts', withServers),
     project('architecture', ['test/architecture'], '**/!(*.long).test.ts'),
-    project('long', [...everything, 'test/architecture'], '**/*.long.test.ts', withServers),
+    project('long', [...everything, 'test'], '**/*.long.test.ts', withServers),
     project('smoke', ['test/e2e'], '**/*.smoke.test.ts', withProduct),
-    project('e2e', ['test/e2e'], '**/!(*.smoke).test.ts', withProduct),
+    project('e2e', ['test/e2e'], '**/!(*.smoke|*.long).test.ts', withProduct),
     project('compose', ['test/compose'], '**/*.test.ts', { ...withImages, runner: withProduct.runner }),
   ],
 };

@@ -8,6 +8,12 @@ import { root } from '../paths.mjs';
  */
 const longest = [
   'test/architecture/code.test.ts',
+  'test/e2e/releases.long.test.ts',
+  'test/e2e/replicas.long.test.ts',
+  'test/e2e/restore.long.test.ts',
+  'test/e2e/schemathesis.long.test.ts',
+  'test/architecture/recipes.long.test.ts',
+  'test/architecture/kubernetes.long.test.ts',
   'services/media/test/memory.long.test.ts',
   'services/wallet/test/model.long.test.ts',
   'services/media/test/crash.long.test.ts',
