@@ -109,9 +109,9 @@ const perform = (text: string, steps: readonly Step[]): void => {
 };
 
 /** Runs the test commands of a recipe. */
-const check = (name: string): void => {
+const check = (name: string, service: string): void => {
   for (const command of commandsOf(readRecipe(name))) {
-    const [program = '', ...args] = command.split(' ');
+    const [program = '', ...args] = command.replaceAll('<service>', service).split(' ');
     run(program, ...args);
   }
 };
@@ -176,7 +176,7 @@ test(
         },
       },
     ]);
-    check('gym-field');
+    check('gym-field', 'gyms');
   },
   LIMIT_MS,
 );
@@ -239,7 +239,7 @@ test(
       },
       GENERATE,
     ]);
-    check('blocker');
+    check('blocker', 'content');
   },
   LIMIT_MS,
 );

@@ -55,9 +55,12 @@ describe('the blockers of a service', () => {
   });
 });
 
-test('the message of each blocker uses the extra keys of its row, in every language', () => {
+test.each([
+  ['members', ''],
+  ['operators', 'ops.'],
+])('the message for %s of each blocker uses the extra keys of its row, in every language', (_reader, prefix) => {
   for (const { code, extras } of BLOCKERS) {
-    const key = blockerMessageKey(code);
+    const key = `${prefix}${blockerMessageKey(code)}`;
     for (const texts of CATALOGUES.values()) {
       const forms = Object.entries(texts).filter(([name]) => name === key || name.startsWith(`${key}_`));
       expect(forms).not.toEqual([]);

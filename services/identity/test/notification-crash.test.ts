@@ -136,6 +136,8 @@ test('a committed notification arrives exactly once, and an unanswered one is re
   await arrived(unpublished, 2);
   for (const ids of [await tags(unpublished), await messageIds(unpublished)])
     expect([ids.length, new Set(ids).size]).toEqual([2, 2]);
-  await eventually(async () => (await tags(withPush)).length >= 2 && (await messageIds(withEmail)).length >= 2);
+  await eventually(
+    async () => (await tags(withPush)).length >= 2 && (await messageIds(withEmail)).length >= 2,
+  );
   for (const ids of [await tags(withPush), await messageIds(withEmail)]) expect(new Set(ids).size).toBe(1);
 });
