@@ -58,16 +58,19 @@ describe('the blockers of a service', () => {
 test.each([
   ['members', ''],
   ['operators', 'ops.'],
-])('the message for %s of each blocker uses the extra keys of its row, in every language', (_reader, prefix) => {
-  for (const { code, extras } of BLOCKERS) {
-    const key = `${prefix}${blockerMessageKey(code)}`;
-    for (const texts of CATALOGUES.values()) {
-      const forms = Object.entries(texts).filter(([name]) => name === key || name.startsWith(`${key}_`));
-      expect(forms).not.toEqual([]);
-      for (const [, text] of forms) {
-        const parameters = [...text.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
-        expect(parameters.sort()).toEqual(Object.keys(extras.shape).sort());
+])(
+  'the message for %s of each blocker uses the extra keys of its row, in every language',
+  (_reader, prefix) => {
+    for (const { code, extras } of BLOCKERS) {
+      const key = `${prefix}${blockerMessageKey(code)}`;
+      for (const texts of CATALOGUES.values()) {
+        const forms = Object.entries(texts).filter(([name]) => name === key || name.startsWith(`${key}_`));
+        expect(forms).not.toEqual([]);
+        for (const [, text] of forms) {
+          const parameters = [...text.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
+          expect(parameters.sort()).toEqual(Object.keys(extras.shape).sort());
+        }
       }
     }
-  }
-});
+  },
+);
