@@ -35,11 +35,11 @@ export const productEnvironment = (url: string, smtpPort: number = SMTP_PORT): R
   ...Object.assign({}, ...PROVIDERS.map(({ prefix, environment }) => environment(url + prefix))),
 });
 
-/** The same with credentials that every emulator refuses: they begin with "invalid". */
+/** The same with credentials that every emulator refuses: they begin with "invalid". Addresses, keys and numbers stay valid. */
 export const refusedEnvironment = (url: string): Record<string, string> =>
   Object.fromEntries(
     Object.entries(productEnvironment(url)).map(([name, value]) => [
       name,
-      /^(?:\w+:\/\/|-----BEGIN)/.test(value) ? value : `invalid-${value}`,
+      /^(?:\w+:\/\/|-----BEGIN|\d+$)/.test(value) ? value : `invalid-${value}`,
     ]),
   );

@@ -58,11 +58,12 @@ describe.each(SMS_PROVIDERS)('%s', (name) => {
     ]);
   });
 
-  test('a text arrives unchanged, and only once if it is repeated with its id', async () => {
+  test('a text arrives unchanged, and only once if another process repeats it with its id', async () => {
     const [receptor, text] = [newPhone(), 'رمز عبور شما تغییر کرد. & + 100%'];
-    const provider = usual();
-    for (const _attempt of ['first', 'repeated'])
-      expect(await provider.sendText({ receptor, text, id: 7n })).toEqual({ outcome: 'sent' });
+    for (const _process of ['first', 'second']) {
+      metrics = createMetrics('identity', { defaults: false });
+      expect(await usual().sendText({ receptor, text, id: 7n })).toEqual({ outcome: 'sent' });
+    }
     expect(await sandbox.received(receptor)).toMatchObject([{ message: text }]);
   });
 
@@ -104,6 +105,7 @@ describe.each(SMS_PROVIDERS)('%s', (name) => {
     [503, '<html>unavailable</html>'],
     [200, '<html>moved</html>'],
     [200, '{"status":"ok"}'],
+    [503, '{"status":503}'],
     [200, ''],
   ])('the response %i %j of a proxy is a failure with an unknown outcome', async (status, body) => {
     answer = { status, body };
