@@ -70,8 +70,11 @@ beforeAll(async () => {
 const block = (index: number): string => (printed[index] ?? '').trim();
 
 test("the guide's commands list, replay and purge dead letters", () => {
-  expect(block(1)).toBe('wallet has 0 dead-lettered events.\nReturned 0 dead-lettered events to wallet.');
-  expect(block(2)).toBe('Deleted 0 dead-lettered events of wallet.');
+  // Other tests of the same product may have left some.
+  expect(block(1)).toMatch(
+    /^wallet has (\d+) dead-lettered events\.\nReturned \1 dead-lettered events to wallet\.$/m,
+  );
+  expect(block(2)).toMatch(/^Deleted \d+ dead-lettered events of wallet\.$/);
 });
 
 test("the guide's commands show and credit a disputed deposit", () => {
