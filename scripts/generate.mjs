@@ -4,6 +4,7 @@
  */
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { writeTypes } from './lib/generate/types.mjs';
 import { root } from './lib/paths.mjs';
 import { stopwatch } from './lib/time.mjs';
 
@@ -18,7 +19,6 @@ import { stopwatch } from './lib/time.mjs';
  * @type {Record<string, Generator>}
  */
 const generators = {
-  proto: () => import('./lib/generate/proto.mjs'),
   settings: () => import('../test/architecture/generated/settings.ts'),
   alerts: () => import('../test/architecture/generated/alerts.ts'),
   erasure: () => import('../test/architecture/generated/erasure.ts'),
@@ -66,3 +66,5 @@ for (const [name, load] of Object.entries(generators)) {
     console.log(`${name.padEnd(14)} ${elapsed().padStart(6)}  ${list || 'unchanged'}`);
   }
 }
+// The types of the client are made from the API document.
+if (!isCheck && (names.length === 0 || names.includes('api-document'))) writeTypes();

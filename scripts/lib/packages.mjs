@@ -3,6 +3,7 @@ import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { withProgress } from '../../packages/shared/src/kernel/progress.mjs';
 import { Failure } from './failure.mjs';
+import { writeTypes } from './generate/types.mjs';
 import { nodeBinary, root } from './paths.mjs';
 import { createSupervisor, endLeftovers, lastLines, runningSupervisor, runTool } from './supervisor.mjs';
 import { pause } from './time.mjs';
@@ -146,15 +147,25 @@ async function untilAlone(log) {
 }
 
 /**
- * Installs the packages in the lock file that the product needs to run, and on request those for development. Development packages
- * that are already installed stay. When this process exits, the installation ends.
- * @param {object} options
- * @param {string} options.logFile
- * @param {(line: string) => void} options.log
- * @param {boolean} [options.development]
- * @param {OnCount} [options.onCount] called at once and every second if packages are installed. Without it, the count is logged.
+ * @typedef {object} Request
+ * @property {string} logFile
+ * @property {(line: string) => void} log
+ * @property {boolean} [development]
+ * @property {OnCount} [onCount] called at once and every second if packages are installed. Without it, the count is logged.
  */
-export async function ensurePackages({ logFile, log, development = false, onCount }) {
+
+/**
+ * Installs the packages in the lock file that the product needs to run, and on request those for development, with the types that are
+ * made by them. Development packages that are already installed stay. When this process exits, the installation ends.
+ * @param {Request} request
+ */
+export async function ensurePackages(request) {
+  await install(request);
+  if (request.development) writeTypes();
+}
+
+/** @param {Request} request */
+async function install({ logFile, log, development = false, onCount }) {
   await untilAlone(log);
   const installation = missingInstallation(development);
   if (!installation) return;
@@ -176,11 +187,11 @@ export async function ensurePackages({ logFile, log, development = false, onCoun
   const replace = async () => (await npm('ci')) || (await add());
   const command = installation.isAddition ? 'npm install' : 'npm ci';
   log(`packages: installing with ${command} ${selection} (the first time this takes a minute or two)`);
-  const install = (/** @type {OnCount} */ show) =>
+  const run = (/** @type {OnCount} */ show) =>
     whileCounting(installation.development, show, installation.isAddition ? add : replace);
   const ok = onCount
-    ? await install(onCount)
-    : await withProgress((progress) => install(countIn(progress)), {
+    ? await run(onCount)
+    : await withProgress((progress) => run(countIn(progress)), {
         write: log,
         remainingMs: () => undefined,
       });

@@ -8,8 +8,10 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   rmSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
@@ -418,11 +420,39 @@ test('npm run generate writes only what has changed, and --check names it', () =
   expect(generate('alerts').stdout).toMatch(/^alerts .* unchanged\n$/);
 });
 
+test('types are written if they are missing or older than their source', () => {
+  const sources = ['scripts', 'proto', 'docs/api', 'packages/client', 'package-lock.json'];
+  for (const part of sources) cpSync(join(root, part), join(directory, part), { recursive: true });
+  symlinkSync(join(root, 'node_modules'), join(directory, 'node_modules'));
+  const [calls, client] = ['proto/gen', 'packages/client/src/generated/schema.ts'].map((target) =>
+    join(directory, target),
+  ) as [string, string];
+  for (const target of [calls, client]) rmSync(target, { recursive: true });
+  const write = (): [number, number] => {
+    const { status, stderr } = run(
+      nodeBinary,
+      ['--eval', "import('./scripts/lib/generate/types.mjs').then(({ writeTypes }) => writeTypes())"],
+      { cwd: directory },
+    );
+    expect([status, stderr]).toEqual([0, '']);
+    return [statSync(calls).mtimeMs, statSync(client).mtimeMs];
+  };
+  const [first, ofClient] = write();
+  expect(readFileSync(client, 'utf8')).toContain('"/api/v1/auth/login"');
+  expect(readdirSync(calls)).toContain('identity.ts');
+  expect(write()).toEqual([first, ofClient]);
+  appendFileSync(join(directory, 'proto/identity/v1/identity.proto'), '// changed\n');
+  const [second, unchanged] = write();
+  expect([second > first, unchanged]).toEqual([true, ofClient]);
+  const names = readdirSync(join(directory, 'proto'));
+  expect(names.filter((name) => name.startsWith('gen'))).toEqual(['gen']);
+});
+
 test('npm run generate lists what it makes if a name is unknown', () => {
   const { status, stderr } = run(nodeBinary, ['scripts/generate.mjs', 'client', 'everything']);
   expect([status, stderr]).toEqual([
     1,
-    expect.stringMatching(/^npm run generate takes proto, settings, .*api-document; not "everything"\.\n$/),
+    expect.stringMatching(/^npm run generate takes settings, .*api-document; not "everything"\.\n$/),
   ]);
 });
 

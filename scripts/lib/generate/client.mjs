@@ -1,35 +1,13 @@
-import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { KNOWN_VALUES } from '../../../gateway/src/api/client-schemas.ts';
 import { takesIdempotencyKey } from '../../../gateway/src/api/code-samples.ts';
 import { ERROR_CATALOGUE } from '../../../gateway/src/api/error-catalogue.ts';
 import { loadApiDocument } from '../../../test/architecture/api-document.ts';
-import { root } from '../paths.mjs';
 import { clientMethods } from './client-methods.mjs';
 
 const TARGET = 'packages/client/src/generated';
 
 /** @typedef {Awaited<ReturnType<typeof loadApiDocument>>} ApiDocument */
-
-/** @param {ApiDocument} document @returns {string} TypeScript */
-function typesOf(document) {
-  const directory = mkdtempSync(join(tmpdir(), 'fitness-client-'));
-  try {
-    const [source, target] = [join(directory, 'openapi.json'), join(directory, 'schema.ts')];
-    writeFileSync(source, JSON.stringify(document));
-    // A request may omit a field with a default.
-    const args = [source, '--output', target, '--default-non-nullable=false'];
-    // The tool needs TypeScript 5, which is installed for this package alone.
-    execFileSync(join(root, 'packages/client/node_modules/.bin/openapi-typescript'), args, {
-      stdio: ['ignore', 'ignore', 'inherit'],
-    });
-    return readFileSync(target, 'utf8');
-  } finally {
-    rmSync(directory, { recursive: true, force: true });
-  }
-}
 
 /** @param {ApiDocument} document @returns {string} TypeScript */
 function idempotentOf(document) {
@@ -74,11 +52,10 @@ export const METHODS = ${JSON.stringify(clientMethods(document), null, 2)} as co
 `;
 }
 
-/** The types of @fitness/client, from the API document. */
+/** What @fitness/client runs on, from the API document. */
 export async function generate() {
   const document = await loadApiDocument();
   return {
-    [join(TARGET, 'schema.ts')]: typesOf(document),
     [join(TARGET, 'idempotent.ts')]: idempotentOf(document),
     [join(TARGET, 'known-values.ts')]: knownValuesOf(document),
     [join(TARGET, 'methods.ts')]: methodsOf(document),

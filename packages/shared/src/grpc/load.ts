@@ -1,5 +1,5 @@
 /**
- * Loads the `.proto` contracts with the options of the generated types (scripts/lib/generate/proto.mjs). With other options,
+ * Loads the `.proto` contracts with the options of the generated types (scripts/lib/generate/types.mjs). With other options,
  * fields are lost.
  */
 import { dirname } from 'node:path';

@@ -1,8 +1,0 @@
-// Original file: proto/identity/v1/identity.proto
-
-
-export interface GetDeletionBlockersRequest {
-}
-
-export interface GetDeletionBlockersRequest__Output {
-}
