@@ -1,4 +1,4 @@
-import { CATALOGUES } from '@fitness/shared/kernel/i18n/translate.ts';
+import { CATALOGUES } from '@fitness/shared/kernel/i18n/catalogue.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { allReceived, bearer, type Harness, type Received, rawRequest, startHarness } from './support.ts';
 

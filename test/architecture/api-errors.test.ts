@@ -1,5 +1,6 @@
 import type { Route } from '@fitness/shared/http/define-route.ts';
-import { CATALOGUES, DEFAULT_LOCALE } from '@fitness/shared/kernel/i18n/translate.ts';
+import { CATALOGUES } from '@fitness/shared/kernel/i18n/catalogue.ts';
+import { DEFAULT_LOCALE } from '@fitness/shared/kernel/i18n/translate.ts';
 import { expectByRecipe } from '@fitness/shared/testing/recipe.ts';
 import { beforeAll, expect, test } from '@jest/globals';
 import { ERROR_CATALOGUE, FIELD_MESSAGES } from '../../gateway/src/api/error-catalogue.ts';

@@ -1,6 +1,6 @@
 import { BLOCKERS, blockerMessageKey } from '@fitness/contracts/blockers.ts';
 import { EVENTS } from '@fitness/proto/events/catalogue.ts';
-import { CATALOGUES } from '@fitness/shared/kernel/i18n/translate.ts';
+import { CATALOGUES } from '@fitness/shared/kernel/i18n/catalogue.ts';
 import { expectByRecipe } from '@fitness/shared/testing/recipe.ts';
 import { describe, expect, test } from '@jest/globals';
 import { exists, files, read, SERVICES } from './support.ts';

@@ -6,7 +6,7 @@ import { files, importsOf, isTestCode, read, root, sources } from './support.ts'
 /** Whether a file is an entry point (including an app's), or is found by reading its folder or by the compiler. */
 const isEntry = (file: string): boolean =>
   /^packages\/client\/src\/index\.ts$|\.d\.ts$/.test(file) ||
-  /\/main\.ts$|-cli\.ts$|\.test\.ts$|\.bench\.ts$|\/i18n\/catalogues\/|\/place-names\//.test(file) ||
+  /\/main\.ts$|-cli\.ts$|\.test\.ts$|\.bench\.ts$/.test(file) ||
   named.some((text) => text.includes(file));
 
 /** Files that may start another file by its path. */

@@ -186,7 +186,7 @@ test(
   () => {
     const row = '| `active_premium`     |';
     const text = (locale: string, key: string, value: string): void =>
-      insertBefore(`${CATALOGUES}/${locale}.ts`, "  'blocker.active_premium':", `  '${key}': '${value}',\n`);
+      insertBefore(`${CATALOGUES}/${locale}.json`, '  "blocker.active_premium":', `  "${key}": "${value}",\n`);
     perform(recipe('blocker'), [
       {
         named: '`packages/contracts/src/blockers.ts`',
@@ -214,7 +214,7 @@ test(
         named: 'the missing texts',
         perform: () => {
           for (const file of readdirSync(join(copy, CATALOGUES))) {
-            const locale = basename(file, '.ts');
+            const locale = basename(file, '.json');
             text(locale, 'blocker.many_trainees_one', '{count} trainee is too many.');
             text(locale, 'blocker.many_trainees_other', '{count} trainees are too many.');
             text(locale, 'account_deletion.settle.many_trainees', 'Deliver what they bought.');

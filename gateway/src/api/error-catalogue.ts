@@ -1,6 +1,6 @@
 /** The errors that clients may receive, with their texts in every language. */
-import type { Catalogue } from '@fitness/shared/kernel/i18n/catalogue.ts';
-import { CATALOGUES, DEFAULT_LOCALE } from '@fitness/shared/kernel/i18n/translate.ts';
+import { CATALOGUES, type Catalogue } from '@fitness/shared/kernel/i18n/catalogue.ts';
+import { DEFAULT_LOCALE } from '@fitness/shared/kernel/i18n/translate.ts';
 // test/architecture/api-errors.test.ts writes this file from the code that throws the errors, and from the routes.
 import errors from './error-codes.json' with { type: 'json' };
 

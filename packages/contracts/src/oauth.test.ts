@@ -1,4 +1,4 @@
-import { CATALOGUES } from '@fitness/shared/kernel/i18n/translate.ts';
+import { CATALOGUES } from '@fitness/shared/kernel/i18n/catalogue.ts';
 import { PERMISSIONS } from '@fitness/shared/kernel/permissions.ts';
 import { describe, expect, test } from '@jest/globals';
 import { findOauthResource, isAudience, isOauthScope, OAUTH_SCOPES, READING_SCOPES } from './oauth.ts';

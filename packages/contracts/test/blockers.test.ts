@@ -1,7 +1,7 @@
 import type { GrpcClient } from '@fitness/shared/grpc/client.ts';
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
 import { type GrpcServer, startGrpcServer } from '@fitness/shared/grpc/server.ts';
-import { CATALOGUES } from '@fitness/shared/kernel/i18n/translate.ts';
+import { CATALOGUES } from '@fitness/shared/kernel/i18n/catalogue.ts';
 import { createLog } from '@fitness/shared/kernel/log.ts';
 import { createMetrics } from '@fitness/shared/kernel/metrics.ts';
 import { testClient, testSigner } from '@fitness/shared/testing/harness.ts';

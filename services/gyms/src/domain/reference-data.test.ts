@@ -1,6 +1,6 @@
 import { LOCALES } from '@fitness/shared/kernel/i18n/translate.ts';
 import { describe, expect, test } from '@jest/globals';
-import { names as english } from './place-names/en.ts';
+import english from './place-names/en.json' with { type: 'json' };
 import { PLACE_NAMES, type PlaceNames } from './place-names.ts';
 import { CITIES, MAJORS, STATES } from './reference-data.ts';
 

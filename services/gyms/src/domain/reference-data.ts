@@ -25,7 +25,7 @@ export interface MajorRow {
 }
 
 /** The city ids of each state, keyed by the id of the state. */
-const CITIES_OF_STATES: Record<keyof PlaceNames['states'], readonly (keyof PlaceNames['cities'])[]> = {
+const CITIES_OF_STATES: Record<keyof PlaceNames['states'], readonly number[]> = {
   1: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21],
   2: [22, 23, 24, 25, 26, 27, 28, 29, 30, 31],
   3: [32, 33, 34, 35, 36, 37, 38, 39, 40, 41],
@@ -64,11 +64,9 @@ const CITIES_OF_STATES: Record<keyof PlaceNames['states'], readonly (keyof Place
 const namesOf = (kind: keyof PlaceNames, locale: Locale): Readonly<Record<number, string>> =>
   PLACE_NAMES.get(locale)?.[kind] ?? {};
 
-/** The name in every language, in English where a language lacks it. */
+/** The name in every language. */
 const nameOf = (kind: keyof PlaceNames, id: number): LocalizedName =>
-  Object.fromEntries(
-    LOCALES.map((locale) => [locale, namesOf(kind, locale)[id] ?? namesOf(kind, DEFAULT_LOCALE)[id] ?? '']),
-  );
+  Object.fromEntries(LOCALES.map((locale) => [locale, namesOf(kind, locale)[id] ?? '']));
 
 const CITY_IDS: readonly (readonly [stateId: string, ids: readonly number[]])[] =
   Object.entries(CITIES_OF_STATES);

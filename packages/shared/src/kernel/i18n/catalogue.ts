@@ -1,6 +1,7 @@
-import type { catalogue } from './catalogues/en.ts';
+import en from './catalogues/en.json' with { type: 'json' };
+import fa from './catalogues/fa.json' with { type: 'json' };
 
-type CatalogueKey = keyof typeof catalogue;
+type CatalogueKey = keyof typeof en;
 type PluralKey<Key> = Key extends `${infer Text}_other` ? Text : never;
 type FormKey = `${PluralKey<CatalogueKey>}_${Intl.LDMLPluralRule}`;
 
@@ -65,3 +66,14 @@ export type MessageParams = {
 };
 /** Every English text. A language may have more plural forms, such as `_few`. */
 export type Catalogue = Record<CatalogueKey, string> & Partial<Record<FormKey, string>>;
+
+/** The type check names texts that a language lacks, and texts that English does not have. */
+const complete = <Texts extends Catalogue>(
+  texts: Texts & Record<Exclude<keyof Texts, keyof Catalogue>, never>,
+): Catalogue => texts;
+
+/** Each language by its tag. */
+export const CATALOGUES: ReadonlyMap<string, Catalogue> = new Map([
+  ['en', en],
+  ['fa', complete(fa)],
+]);

@@ -1,18 +1,10 @@
 import { describe, expect, test } from '@jest/globals';
 import { parseTimestamp } from '../clock.ts';
 import { message } from '../error.ts';
-import { type Catalogue, type MessageKey, type MessageParams, PARAMETERS } from './catalogue.ts';
-import { catalogue as en } from './catalogues/en.ts';
+import { CATALOGUES, type Catalogue, type MessageKey, type MessageParams, PARAMETERS } from './catalogue.ts';
+import en from './catalogues/en.json' with { type: 'json' };
 import { negotiateLocale } from './negotiate.ts';
-import {
-  CATALOGUES,
-  formatInstant,
-  formatList,
-  formatRecentTime,
-  LOCALES,
-  translate,
-  translator,
-} from './translate.ts';
+import { formatInstant, formatList, formatRecentTime, LOCALES, translate, translator } from './translate.ts';
 
 const keys = Object.keys(en) as (keyof Catalogue)[];
 const plurals = keys.filter((key) => key.endsWith('_other')).map((key) => key.replace(/_other$/, ''));

@@ -1,32 +1,15 @@
-/**
- * Public texts. Each file in `catalogues/` is a language and is read at start. Every catalogue has the type of
- * `en`, so a missing message fails the type check. i18next does interpolation and plurals: the number `count` selects
- * the form of a plural.
- */
-import { readdirSync } from 'node:fs';
+/** Public texts. i18next does interpolation and plurals: the number `count` selects the form of a plural. */
 import i18next from 'i18next';
 import { parseTimestamp } from '../clock.ts';
 import type { Message } from '../error.ts';
-import { type Catalogue, type MessageKey, type MessageParams, PARAMETERS } from './catalogue.ts';
+import { CATALOGUES, type Catalogue, type MessageKey, type MessageParams, PARAMETERS } from './catalogue.ts';
 
 /** A language tag of {@link LOCALES}, e.g. `en`. */
 export type Locale = string;
 
-const FOLDER = new URL('./catalogues/', import.meta.url);
-export const LOCALES: readonly Locale[] = readdirSync(FOLDER)
-  .filter((file) => file.endsWith('.ts'))
-  .map((file) => file.replace(/\.ts$/, ''))
-  .sort();
+export const LOCALES: readonly Locale[] = [...CATALOGUES.keys()];
 export const DEFAULT_LOCALE: Locale = 'en';
 export const isLocale = (value: string): boolean => LOCALES.includes(value);
-
-const readCatalogue = async (locale: Locale): Promise<Catalogue> => {
-  const module: { catalogue: Catalogue } = await import(new URL(`${locale}.ts`, FOLDER).href);
-  return module.catalogue;
-};
-export const CATALOGUES: ReadonlyMap<Locale, Catalogue> = new Map(
-  await Promise.all(LOCALES.map(async (locale) => [locale, await readCatalogue(locale)] as const)),
-);
 
 const instance = i18next.createInstance();
 void instance.init({

@@ -1,6 +1,7 @@
 /** Converts a day that a person types in the calendar of their language to a period in their time zone. */
 import { SECOND_MS } from '../clock.ts';
-import { CATALOGUES, type Locale } from './translate.ts';
+import { CATALOGUES } from './catalogue.ts';
+import type { Locale } from './translate.ts';
 
 /** Both are inclusive whole seconds. */
 export interface Period {

@@ -1,4 +1,4 @@
-import { CATALOGUES } from '@fitness/shared/kernel/i18n/translate.ts';
+import { CATALOGUES } from '@fitness/shared/kernel/i18n/catalogue.ts';
 import { expect, test } from '@jest/globals';
 import { EMAIL_PARAMS } from './notification-resource.ts';
 

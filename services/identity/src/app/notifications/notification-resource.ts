@@ -3,8 +3,8 @@ import { NOTIFICATION_DATA, NOTIFICATION_TYPES } from '@fitness/contracts/notifi
 import { timestampSchema } from '@fitness/contracts/timestamp.ts';
 import { formatTimestamp, formatTimestampOrNull } from '@fitness/shared/kernel/clock.ts';
 import { message } from '@fitness/shared/kernel/error.ts';
-import type { MessageKey } from '@fitness/shared/kernel/i18n/catalogue.ts';
-import { CATALOGUES, DEFAULT_LOCALE, type Translate } from '@fitness/shared/kernel/i18n/translate.ts';
+import { CATALOGUES, type MessageKey } from '@fitness/shared/kernel/i18n/catalogue.ts';
+import { DEFAULT_LOCALE, type Translate } from '@fitness/shared/kernel/i18n/translate.ts';
 import { z } from 'zod';
 import type { NotificationRow } from '../../store/notifications.ts';
 

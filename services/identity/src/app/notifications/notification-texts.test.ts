@@ -1,4 +1,4 @@
-import { CATALOGUES } from '@fitness/shared/kernel/i18n/translate.ts';
+import { CATALOGUES } from '@fitness/shared/kernel/i18n/catalogue.ts';
 import { expect, test } from '@jest/globals';
 
 /** A locked phone shows these texts, and Firebase, Apple and email relays can read them. */
