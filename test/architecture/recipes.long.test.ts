@@ -186,7 +186,11 @@ test(
   () => {
     const row = '| `active_premium`     |';
     const text = (locale: string, key: string, value: string): void =>
-      insertBefore(`${CATALOGUES}/${locale}.json`, '  "blocker.active_premium":', `  "${key}": "${value}",\n`);
+      insertBefore(
+        `${CATALOGUES}/${locale}.json`,
+        '  "blocker.active_premium":',
+        `  "${key}": "${value}",\n`,
+      );
     perform(recipe('blocker'), [
       {
         named: '`packages/contracts/src/blockers.ts`',
