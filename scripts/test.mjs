@@ -1,5 +1,5 @@
 /**
- * `npm test`: runs unit tests and checks, then tests against real servers and a smoke test of the whole product in parallel.
+ * `npm test`: runs the checks while the servers start, then all other tests and, beside them, a smoke test of the whole product.
  *
  *   npm test                                    the usual kinds
  *   npm test -- --only unit                     one or more of: unit, typecheck, lint, service, architecture, smoke, long, e2e,
@@ -266,20 +266,21 @@ async function main() {
     /** @type {NodeJS.ProcessEnv} */ environment,
   ) => {
     if (projects.length === 0) return;
-    await runStage(`${projects.join(' and ')} tests`, () =>
+    await runStage(`${projects.join(', ')} tests`, () =>
       runJest(projects, [...workers, ...forJest], environment, directory),
     );
   };
-  await runProjects(chosen(['unit', 'architecture']), {});
   if (selected.has('compose'))
     await runProjects(['compose'], await localImages({ supervisor, logDirectory, log }));
+  // The servers start meanwhile.
   if (checks.some(({ group }) => selected.has(group))) await runStage('checks', () => runChecks(selected));
   const servers = await starting;
   const needsBrowser = selected.has('long') || selected.has('e2e');
   const chromium = needsBrowser ? await ensureChromium({ supervisor, logDirectory, log }) : undefined;
   const browser = chromium ? { TEST_CHROMIUM: chromium } : {};
   await Promise.all([
-    runProjects(ofServices, { ...servers?.environment, ...browser }),
+    // One run for all kinds: a second one would load every module again in each worker.
+    runProjects(chosen(['unit', 'architecture', 'service', 'long']), { ...servers?.environment, ...browser }),
     ofSmoke && runStage('smoke tests', () => runOnProduct('smoke', ofSmoke, browser, forJest)),
     ofEndToEnd && runStage('end-to-end tests', () => runOnProduct('e2e', ofEndToEnd, browser, forJest)),
   ]);

@@ -31,7 +31,14 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
-const { TEST_RESULTS: _result, ...environment } = process.env;
+/** Without the servers of the other tests. */
+const {
+  TEST_RESULTS: _result,
+  MONGODB_URI: _database,
+  REDIS_URL: _redis,
+  AMQP_URL: _broker,
+  ...environment
+} = process.env;
 const run = (command: string, args: readonly string[], options: object = {}): SpawnSyncReturns<string> =>
   spawnSync(command, args, {
     cwd: root,

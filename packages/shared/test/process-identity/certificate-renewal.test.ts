@@ -120,9 +120,10 @@ test('new connections of both servers use new files within seconds, and no call 
     (await Promise.all(addresses.map(serialAt))).every((serial) => serial === renewed),
   );
   expect(await endIn('process')).toBeCloseTo(Date.now() + 365 * DAY_MS, -6);
+  const callsWithNewFiles = calls;
+  await eventually(() => calls > callsWithNewFiles + 1);
   stopped = true;
   await calling;
-  expect(calls).toBeGreaterThan(5);
 });
 
 test('a client uses its new certificate for new connections', async () => {

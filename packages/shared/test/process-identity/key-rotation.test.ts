@@ -16,6 +16,7 @@ import { createHealth } from '../../src/kernel/health.ts';
 import { createLog } from '../../src/kernel/log.ts';
 import { createMetrics } from '../../src/kernel/metrics.ts';
 import type { ProcessName } from '../../src/kernel/process-name.ts';
+import { sleep } from '../../src/kernel/timing.ts';
 import {
   CALLER_HEADER,
   type CallerSigner,
@@ -34,6 +35,8 @@ import { caller, eventually } from '../../src/testing/harness.ts';
 type WalletDefinition = ReturnType<typeof grpcDefinitions.wallet>;
 
 const WORKERS = 8;
+/** Pause of a client between two requests. */
+const PAUSE_MS = 20;
 /** Between two steps. */
 const REQUESTS = 20;
 const CALLERS = ['gateway', 'content'] as const;
@@ -129,6 +132,7 @@ const startLoad = () => {
       const as = sent % 3 === 0 ? GUEST : caller(sent % 50);
       const status = await send(processes.gateway.signer.sign('content', as));
       statuses.set(status, (statuses.get(status) ?? 0) + 1);
+      await sleep(PAUSE_MS);
     }
   };
   const workers = Promise.all(Array.from({ length: WORKERS }, work));
