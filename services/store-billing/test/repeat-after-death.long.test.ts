@@ -23,7 +23,7 @@ import {
 
 const PROGRAM = fileURLToPath(new URL('./crash-process.ts', import.meta.url));
 /** The limit for a server whose transaction lifetime cannot be set: the stand-in for MongoDB. */
-const WITHIN_MS = 30 * SECOND_MS;
+const WITHIN_MS = 70 * SECOND_MS;
 
 let harness: Harness;
 let crashing: CrashTestProcess | undefined;
@@ -75,7 +75,7 @@ const repeatUntilBought = async (
   for (;;) {
     const answer = await buyPremium(send, user, key);
     const tookMs = performance.now() - startedAt;
-    if (answer.status === 201 || tookMs > 3 * WITHIN_MS) return { answer, tookMs };
+    if (answer.status === 201 || tookMs > 2 * WITHIN_MS) return { answer, tookMs };
     expect([409, 503]).toContain(answer.status);
     const retryAfterS = Number(answer.headers.get('retry-after'));
     expect(retryAfterS).toBeGreaterThan(0);

@@ -1,5 +1,6 @@
 /** Increasing integer ids. */
 import type { Connection } from 'mongoose';
+import { createTickBatch } from '../kernel/tick-batch.ts';
 import { jitteredDelayMs, sleep } from '../kernel/timing.ts';
 import { collectionPrivacy, retain } from './privacy.ts';
 import { isDuplicateKey, isWriteConflict } from './transaction.ts';
@@ -8,7 +9,7 @@ export interface Sequences {
   /**
    * The next number of the sequence `name`, from 1: larger than every number that any process got before the call. Call
    * it before a transaction starts, not inside: concurrent creations would conflict on the counter. A creation that fails
-   * leaves a gap. Calls during a query of the counter share the next query.
+   * leaves a gap. Calls in one tick of the event loop share a query.
    */
   next(name: string): Promise<number>;
   /** `count` consecutive numbers of the sequence `name`; see {@link Sequences.next}. */
@@ -31,10 +32,8 @@ type SequenceCollection = 'sequences' | typeof AUDIT_SEQUENCES;
 for (const collection of ['sequences', AUDIT_SEQUENCES])
   collectionPrivacy<SequenceDocument>(collection, retain('the last number given', '_id', 'value'));
 
-interface Waiter {
+interface Request {
   count: number;
-  resolve: (numbers: number[]) => void;
-  reject: (error: unknown) => void;
 }
 
 const ATTEMPTS = 50;
@@ -43,92 +42,57 @@ export const createSequences = (
   connection: Connection,
   collection: SequenceCollection = 'sequences',
 ): Sequences => {
-  const reserve = createReserve(connection, collection);
-  /** Callers that wait for the next query of a sequence. */
-  const waiting = new Map<string, Waiter[]>();
-
-  const serve = async (name: string, waiters: readonly Waiter[]): Promise<void> => {
-    const total = waiters.reduce((all, { count }) => all + count, 0);
-    try {
-      let last = (await reserve(name, total)) - total;
-      for (const { count, resolve } of waiters) {
-        const first = last + 1;
-        last += count;
-        resolve(Array.from({ length: count }, (_, index) => first + index));
-      }
-    } catch (error) {
-      for (const { reject } of waiters) reject(error);
-    }
-  };
-
-  /** Sends one query after the other until no caller waits. */
-  const run = async (name: string): Promise<void> => {
-    for (let batch = waiting.get(name) ?? []; batch.length > 0; batch = waiting.get(name) ?? []) {
-      waiting.set(name, []);
-      await serve(name, batch);
-    }
-    waiting.delete(name);
-  };
-
-  const take = (name: string, count: number): Promise<number[]> =>
-    new Promise((resolve, reject) => {
-      const waiter = { count, resolve, reject };
-      const queue = waiting.get(name);
-      if (queue !== undefined) {
-        queue.push(waiter);
-        return;
-      }
-      waiting.set(name, [waiter]);
-      void run(name);
-    });
-
-  return {
-    take,
-    next: async (name) => {
-      const [number] = await take(name, 1);
-      return number as number;
-    },
-    last: async (name) =>
-      (await connection.collection<SequenceDocument>(collection).findOne({ _id: name }))?.value ?? 0,
-    skip: async (name, number) => {
-      await connection
-        .collection<SequenceDocument>(collection)
-        .updateOne({ _id: name }, { $max: { value: number } }, { upsert: true });
-    },
-  };
-};
-
-/** Makes the function that increments a counter by `count` and returns the new value. */
-const createReserve = (connection: Connection, collection: SequenceCollection) => {
   const counters = connection.collection<SequenceDocument>(collection);
 
-  const increment = async (name: string, count: number): Promise<number | undefined> => {
-    const counter = await counters.findOneAndUpdate(
-      { _id: name },
-      { $inc: { value: count } },
-      { returnDocument: 'after' },
-    );
-    return counter?.value;
-  };
-
-  /** Inserts the counter. Upserts of two first callers would conflict; the second insert does nothing. */
-  const create = async (name: string): Promise<void> => {
-    await counters.insertOne({ _id: name, value: 0 }).catch((error: unknown) => {
-      if (!isDuplicateKey(error)) throw error;
-    });
-  };
-
-  return async (name: string, count: number): Promise<number> => {
+  /** Returns the new value of the counter. */
+  const increment = async (name: string, count: number): Promise<number> => {
     for (let attempt = 1; ; attempt += 1) {
       try {
-        const value = await increment(name, count);
-        if (value !== undefined) return value;
-        if (attempt >= ATTEMPTS) throw new Error(`The sequence ${name} returned no number`);
-        await create(name);
+        const counter = await counters.findOneAndUpdate(
+          { _id: name },
+          { $inc: { value: count } },
+          { upsert: true, returnDocument: 'after' },
+        );
+        if (counter === null) throw new Error(`the sequence ${name} returned no number`);
+        return counter.value;
       } catch (error) {
-        if (!isWriteConflict(error) || attempt >= ATTEMPTS) throw error;
+        // Another process has just inserted or incremented the counter.
+        const isRace = isWriteConflict(error) || isDuplicateKey(error);
+        if (!isRace || attempt >= ATTEMPTS) throw error;
         await sleep(jitteredDelayMs(attempt, 1, 20));
       }
     }
+  };
+
+  /** Resolves with the first number of each request. */
+  const openBatch = (name: string) =>
+    createTickBatch(async (requests: Request[]): Promise<Map<Request, number>> => {
+      const total = requests.reduce((sum, { count }) => sum + count, 0);
+      let next = (await increment(name, total)) - total + 1;
+      return new Map(
+        requests.map((request) => {
+          const first = next;
+          next += request.count;
+          return [request, first];
+        }),
+      );
+    });
+  const batches = new Map<string, ReturnType<typeof openBatch>>();
+
+  const take = async (name: string, count: number): Promise<number[]> => {
+    const batch = batches.get(name) ?? openBatch(name);
+    batches.set(name, batch);
+    const request = { count };
+    const first = (await batch([request])).get(request) as number;
+    return Array.from({ length: count }, (_, index) => first + index);
+  };
+
+  return {
+    take,
+    next: async (name) => (await take(name, 1))[0] as number,
+    last: async (name) => (await counters.findOne({ _id: name }))?.value ?? 0,
+    skip: async (name, number) => {
+      await counters.updateOne({ _id: name }, { $max: { value: number } }, { upsert: true });
+    },
   };
 };

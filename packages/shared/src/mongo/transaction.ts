@@ -1,5 +1,7 @@
 /** Transactions with retries, and hooks before and after the commit. */
+import { setTimeout } from 'node:timers/promises';
 import mongoose, { type ClientSession, type Connection } from 'mongoose';
+import { SECOND_MS } from '../kernel/clock.ts';
 import { scaledDeadline } from '../kernel/config.ts';
 import { isAppError, OUTCOME_UNKNOWN, outcomeUnknown, unavailable } from '../kernel/error.ts';
 import type { Logger } from '../kernel/log.ts';
@@ -14,7 +16,7 @@ import {
 import { assertInTime, effectStarted, remainingMs } from '../kernel/request-scope.ts';
 import { jitteredDelayMs, sleep } from '../kernel/timing.ts';
 import { WRITE_CONCERN } from './concerns.ts';
-import { endSessionLater, registerSession } from './session-lease.ts';
+import { refusalOf } from './refusal.ts';
 
 const DEFAULT_DEADLINE_MS = 10_000;
 const BACKOFF_MIN_MS = 2;
@@ -94,7 +96,6 @@ export const inTransaction = async <T>(
   };
   let mayBeOpen = false;
   try {
-    await registerSession(connection, session);
     const result = await runUntilCommitted(session, settings, work, deadline);
     if (isEffect) effectStarted();
     await runHooks(session, options.log);
@@ -105,8 +106,32 @@ export const inTransaction = async <T>(
     throw error;
   } finally {
     attempts.delete(session);
-    await (mayBeOpen ? endSessionLater(connection, session) : session.endSession());
+    if (mayBeOpen) void endOpenSession(connection, session);
+    else await session.endSession();
   }
+};
+
+const END_RETRY_MS = SECOND_MS;
+/** As long as a database keeps an open transaction by default. */
+const END_TRIES = 60;
+
+/**
+ * Ends a session whose transaction may still be open at the database, with its locks, as soon as the database responds. The driver
+ * must not reuse the session before that, or another transaction would end with it.
+ */
+const endOpenSession = async (connection: Connection, session: ClientSession): Promise<void> => {
+  const { id } = session.id ?? {};
+  for (let tries = 1; id !== undefined && tries <= END_TRIES; tries += 1) {
+    try {
+      await connection.getClient().db('admin').command({ killSessions: [{ id }] });
+      break;
+    } catch (error) {
+      const isFinal = error instanceof mongoose.mongo.MongoNotConnectedError || refusalOf(error) !== undefined;
+      if (isFinal) break;
+      await setTimeout(END_RETRY_MS, undefined, { ref: false });
+    }
+  }
+  await session.endSession();
 };
 
 const runUntilCommitted = async <T>(

@@ -36,7 +36,6 @@ import { createIdempotency, createIdempotencyIndexes, type Idempotency } from '.
 import { ensureIndexes } from '../mongo/indexes.ts';
 import { createRateLimitIndexes } from '../mongo/rate-limit-windows.ts';
 import { createSequences, type Sequences } from '../mongo/sequence.ts';
-import { leaseSessions } from '../mongo/session-lease.ts';
 import { type Upgrade, upgradeData } from '../mongo/upgrades.ts';
 import type { CallerSigner } from '../process-identity/caller-context.ts';
 import { openCallerSigner } from '../process-identity/open-caller-signer.ts';
@@ -313,7 +312,7 @@ const assertConnected = (broker: Broker): void => {
 };
 
 const prepareDatabase = async (
-  { connection, clock, log, random, cleanup }: Omit<ServiceRuntime, 'serve'>,
+  { connection, clock, log }: Omit<ServiceRuntime, 'serve'>,
   { upgrades = [], beforeTransports }: Transports,
   everyMs: number | undefined,
 ): Promise<void> => {
@@ -322,8 +321,6 @@ const prepareDatabase = async (
   await ensureIndexes(connection, notice);
   await createRateLimitIndexes(connection, notice);
   await createIdempotencyIndexes(connection, notice);
-  const sessions = leaseSessions({ connection, owner: random.uuid(), log });
-  cleanup.defer('session lease', () => sessions.close());
   await upgradeData({ connection, clock, ...notice }, upgrades);
   await beforeTransports?.();
 };

@@ -3,7 +3,6 @@
  * connection is found by the name of its database.
  */
 import mongoose, { type Connection } from 'mongoose';
-import { SESSION_COLLECTION } from '../mongo/session-lease.ts';
 import type { Document, SentCommand } from './lookups.ts';
 import { createFaultFinder, type PlanOptions } from './query-plans.ts';
 import { createShardCheck, type Shards } from './shards.ts';
@@ -64,8 +63,7 @@ export const watchCommands = (database: string, { shards, ...options }: WatchOpt
   const pending = new Map<number, SentCommand>();
   const client = connection.getClient();
   client.on('commandStarted', ({ commandName, command, requestId }) => {
-    // Sent every second, whatever the service does.
-    if (watched === undefined || command[commandName] === SESSION_COLLECTION) return;
+    if (watched === undefined) return;
     const sent = toSent(commandName, command as Document);
     watched.push(sent);
     pending.set(requestId, sent);

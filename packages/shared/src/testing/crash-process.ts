@@ -6,7 +6,6 @@ import { EventEmitter, once } from 'node:events';
 import { createRequire, flushCompileCache } from 'node:module';
 import { setImmediate as nextTick } from 'node:timers/promises';
 import mongoose, { type Connection, type mongo } from 'mongoose';
-import { SESSION_COLLECTION } from '../mongo/session-lease.ts';
 
 const send = (message: object): void => void process.send?.(message);
 
@@ -59,10 +58,9 @@ driver.Connection.prototype.writeCommand = function (message, options) {
   return heldBack.has(message.requestId) ? NEVER : writeCommand.call(this, message, options);
 };
 
-/** The outbox relay and the lease of the database sessions work independently of the request. */
+/** The outbox relay works independently of the request. */
 const isInBackground = ({ commandName, command }: mongo.CommandStartedEvent): boolean => {
   const collection = command[commandName];
-  if (collection === SESSION_COLLECTION) return true;
   return collection === 'relay_leases' || (collection === 'outbox' && command.autocommit !== false);
 };
 

@@ -6,7 +6,6 @@
  */
 import { connect, createServer, type Socket } from 'node:net';
 import mongoose from 'mongoose';
-import { SESSION_COLLECTION } from '../mongo/session-lease.ts';
 
 type Document = Record<string, unknown>;
 
@@ -55,7 +54,6 @@ const BACKGROUND = new Set([
   'killSessions',
   'killCursors',
 ]);
-const BACKGROUND_COLLECTIONS = new Set([SESSION_COLLECTION, 'relay_leases']);
 
 interface Command {
   name: string;
@@ -73,7 +71,7 @@ const commandOf = (message: Buffer, inBackground = false): Command | undefined =
   // The relay reads and empties the outbox outside of transactions.
   const isRelay =
     collection === 'outbox' && document.autocommit !== false && (name === 'find' || name === 'delete');
-  const isBackground = BACKGROUND.has(name) || BACKGROUND_COLLECTIONS.has(collection) || isRelay;
+  const isBackground = BACKGROUND.has(name) || collection === 'relay_leases' || isRelay;
   if (isBackground && !inBackground) return undefined;
   return { name, collection, requestId: message.readInt32LE(4) };
 };

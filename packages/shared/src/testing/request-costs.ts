@@ -4,11 +4,9 @@
  * (the outbox, leases, seals, jobs, consumers), whatever collection that uses.
  */
 import { randomUUID } from 'node:crypto';
-import type { Connection } from 'mongoose';
 import { API_PREFIX } from '../http/server.ts';
 import type { Caller } from '../kernel/caller.ts';
 import { currentTrace } from '../kernel/trace.ts';
-import { registerSession } from '../mongo/session-lease.ts';
 import { isWriteConflict } from '../mongo/transaction.ts';
 import { monitoredConnection, toSent } from './commands.ts';
 import { eventually, onStandInCall, type Send } from './harness.ts';
@@ -80,20 +78,6 @@ const faultsOf = (row: RouteCost, runs: readonly Cost[]): Cost[] => {
   return faults.map(({ commands, calls }) => ({ commands: commands.toSorted(), calls: calls.toSorted() }));
 };
 
-/** More than a process uses at a time. */
-const SESSIONS = 32;
-
-/**
- * A process stores each of its database sessions before the first transaction in it. Which request opens one more depends
- * on what else runs at that time, so all are stored before the first request is measured.
- */
-const storeSessions = async (connection: Connection): Promise<void> => {
-  const opening = Array.from({ length: SESSIONS }, () => connection.startSession());
-  const sessions = await Promise.all(opening);
-  for (const session of sessions) await registerSession(connection, session);
-  for (const session of sessions) await session.endSession();
-};
-
 /**
  * `database`: the database of a service of this process that runs with `monitored`. `send` sends a request to the service at
  * `url`. `shards`: the shards of the service.
@@ -105,7 +89,6 @@ export const openCostMeter = async (
   followUpMs = FOLLOW_UP_MS,
 ) => {
   const connection = monitoredConnection(database);
-  await storeSessions(connection);
   const requests = new Map<string, Run>();
   const current = (): Run | undefined => requests.get(currentTrace()?.requestId ?? '');
   /** Runs by the id of the command. */

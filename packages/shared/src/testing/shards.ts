@@ -215,6 +215,5 @@ export const RUNTIME_SHARDS: Shards = {
   rate_limits: { key: ['_id'], because: 'the hash of what is limited; every command names it' },
   relay_leases: { bound: 'one document' },
   sequences: { bound: 'a document for each kind of id; callers of a process share its writes' },
-  transaction_sessions: { bound: 'a document for each running process' },
   upgrades: { bound: 'a document for each upgrade' },
 };
