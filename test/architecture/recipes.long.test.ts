@@ -223,7 +223,7 @@ test(
         },
       },
       {
-        named: 'missing lines of the documents',
+        named: 'A test names the documents that lack it',
         perform: () => {
           insertBefore(
             'docs/guides/apps/deletion.md',
