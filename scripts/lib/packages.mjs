@@ -5,7 +5,14 @@ import { withProgress } from '../../packages/shared/src/kernel/progress.mjs';
 import { Failure } from './failure.mjs';
 import { writeTypes } from './generate/types.mjs';
 import { nodeBinary, root } from './paths.mjs';
-import { createSupervisor, endLeftovers, lastLines, runningSupervisor, runTool } from './supervisor.mjs';
+import {
+  claimRecord,
+  createSupervisor,
+  endLeftovers,
+  lastLines,
+  runningSupervisor,
+  runTool,
+} from './supervisor.mjs';
 import { pause } from './time.mjs';
 
 /**
@@ -45,6 +52,7 @@ const recordFile = join(root, '.data', 'installation.json');
  * @typedef {object} Installation
  * @property {boolean} isAddition whether installed packages stay, because the product may be running on them
  * @property {boolean} development whether it includes the packages for development
+ * @property {string[]} incomplete paths to remove before it: npm would keep the rest of an interrupted installation
  */
 
 /**
@@ -64,12 +72,9 @@ function missingInstallation(development) {
   if (!isRunnable) {
     const hadDevelopment = Object.values(installed).some(({ dev }) => dev);
     // npm ci removes all packages first. If it is interrupted, they must not look complete.
-    rmSync(join(root, installedFile), { force: true });
-    return { isAddition: false, development: development || hadDevelopment };
+    return { isAddition: false, development: development || hadDevelopment, incomplete: [installedFile] };
   }
-  // npm would keep incomplete packages of an interrupted installation.
-  for (const [path] of outdated) rmSync(join(root, path), { recursive: true, force: true });
-  return { isAddition: true, development };
+  return { isAddition: true, development, incomplete: outdated.map(([path]) => path) };
 }
 
 /** @param {readonly string[] | undefined} allowed @param {string} own */
@@ -137,13 +142,16 @@ function environmentOutsideProject() {
 }
 
 /**
- * Waits for another command that installs packages, and ends npm if its command was killed.
+ * Waits for another command that installs packages, and ends npm if its command was killed. Then no other command installs until this one
+ * removes its record.
  * @param {(line: string) => void} log
  */
 async function untilAlone(log) {
   if (runningSupervisor(recordFile)) log('packages: waiting for another command, which is installing them');
-  while (runningSupervisor(recordFile)) await pause(250);
-  await endLeftovers(recordFile);
+  do {
+    while (runningSupervisor(recordFile)) await pause(250);
+    await endLeftovers(recordFile);
+  } while (!claimRecord(recordFile));
 }
 
 /**
@@ -166,9 +174,12 @@ export async function ensurePackages(request) {
 
 /** @param {Request} request */
 async function install({ logFile, log, development = false, onCount }) {
+  if (missingInstallation(development) === undefined) return;
   await untilAlone(log);
+  // Another command may have installed them.
   const installation = missingInstallation(development);
-  if (!installation) return;
+  if (!installation) return rmSync(recordFile);
+  for (const path of installation.incomplete) rmSync(join(root, path), { recursive: true, force: true });
   const supervisor = createSupervisor({ recordFile });
   process.once('exit', () => supervisor.killAll());
   const selection = installation.development ? '--include=dev' : '--omit=dev';

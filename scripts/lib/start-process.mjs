@@ -78,6 +78,8 @@ export function startProcess(part, context, options = {}) {
 function restartOnChange(child, itself, { main, isRestart, restart, log }) {
   return new Promise((resolve, reject) => {
     const endWatch = watchSources(sourceDirectories(main), (path) => {
+      // It is being stopped from elsewhere, such as for a backup.
+      if (child.endExpected) return;
       log(`${child.name} restarts: ${relative(root, path)} has changed`);
       const restarting = child.stop(4_000).then(() => resolve(restart()));
       restarting.catch((error) => {

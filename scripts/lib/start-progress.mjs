@@ -62,6 +62,7 @@ function createEstimate(recordFile) {
   const elapsedMs = () => performance.now() - startedAt;
   let isInstalling = false;
   let installedMs = 0;
+  let shownMs = Number.POSITIVE_INFINITY;
   return {
     onInstallation() {
       isInstalling = true;
@@ -73,7 +74,10 @@ function createEstimate(recordFile) {
     remainingMs() {
       const { packagesMs = Number.NaN, restMs = Number.NaN } = last;
       const leftMs = (isInstalling ? packagesMs : 0) + restMs - elapsedMs();
-      return leftMs >= 1_000 ? leftMs : undefined;
+      if (!(leftMs >= 1_000)) return undefined;
+      // An installation may begin after the first display.
+      shownMs = Math.min(shownMs, leftMs);
+      return shownMs;
     },
     record() {
       const restMs = elapsedMs() - installedMs;

@@ -315,6 +315,19 @@ function writeRecord(recordFile, children, url) {
   renameSync(`${recordFile}.new`, recordFile);
 }
 
+/** Makes this process the owner of a record that does not exist. @param {string} recordFile @returns {boolean} whether it is the owner */
+export function claimRecord(recordFile) {
+  mkdirSync(dirname(recordFile), { recursive: true });
+  const record = { supervisor: { pid: process.pid, startTime: startTimeOf(process.pid) }, children: [] };
+  try {
+    writeFileSync(recordFile, JSON.stringify(record), { flag: 'wx' });
+    return true;
+  } catch (error) {
+    if (/** @type {NodeJS.ErrnoException} */ (error).code === 'EEXIST') return false;
+    throw error;
+  }
+}
+
 /** @param {{ pid: number, startTime?: string }} entry */
 const isAlive = ({ pid, startTime }) => startTime !== undefined && startTimeOf(pid) === startTime;
 

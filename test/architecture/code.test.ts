@@ -230,7 +230,7 @@ test('no test is skipped or exclusive', () => {
   expect(restricted).toEqual([]);
 });
 
-describe('test titles (CONTRIBUTING.md, "Language")', () => {
+describe('test titles (docs/writing.md)', () => {
   /**
    * A test title that only makes sense after its `describe`. It begins with a verb or a relative pronoun, or with a
    * preposition or conjunction without the comma that would end an introductory phrase.

@@ -187,7 +187,8 @@ describe('a clone without packages', () => {
       const { clone, npms, go } = slowClone();
       const killed = begin(clone);
       const record = join(clone.cwd, '.data/installation.json');
-      while (!existsSync(record) || npms().length < 1) await setImmediate();
+      const isRecorded = () => existsSync(record) && readFileSync(record, 'utf8').includes('"npm"');
+      while (!isRecorded() || npms().length < 1) await setImmediate();
       killed.child.kill('SIGKILL');
       await killed.ended;
       const next = begin(clone);

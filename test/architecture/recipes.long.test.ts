@@ -227,7 +227,7 @@ test(
         },
       },
       {
-        named: 'missing lines of the documents',
+        named: 'A test names the documents that lack it',
         perform: () => {
           insertBefore(
             'docs/guides/apps/deletion.md',

@@ -44,7 +44,10 @@ const exercises = (text: string, { method, path }: Route): boolean => {
 describe('test coverage of routes', () => {
   test.each([...SERVICES])('every route of %s is exercised by a test', (service) => {
     const routes = tables.get(service) ?? [];
-    const where = new RegExp(`^services/${service}/test/|^gateway/test/|^test/e2e/`);
+    // The usual tests, without the long ones and those of two replicas.
+    const where = new RegExp(
+      `^(?:services/${service}/test|gateway/test)/(?:(?!\\.long\\.).)+$|^test/e2e/.+\\.smoke\\.`,
+    );
     const texts = sources.filter((file) => where.test(file)).map(read);
     const missing = routes.filter((route) => !texts.some((text) => exercises(text, route)));
     expect(routes.length).toBeGreaterThan(0);

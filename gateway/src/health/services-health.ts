@@ -1,5 +1,6 @@
 /** The readiness of the services, requested from each service at every call. */
 
+import { scaledDeadline } from '@fitness/shared/kernel/config.ts';
 import type { Dispatcher } from 'undici';
 import { z } from 'zod';
 import { SERVICES, type Service } from '../request/routes.ts';
@@ -25,7 +26,7 @@ const askService = async (agent: Dispatcher, url: string): Promise<ServiceHealth
   const startedAt = performance.now();
   const elapsed = (): number => Math.round(performance.now() - startedAt);
   try {
-    const signal = AbortSignal.timeout(TIMEOUT_MS);
+    const signal = AbortSignal.timeout(scaledDeadline(TIMEOUT_MS));
     const { body } = await agent.request({ origin: url, path: '/health/ready', method: 'GET', signal });
     const { status, dependencies } = readinessSchema.parse(await body.json());
     return { state: 'up', status, latency_ms: elapsed(), dependencies };

@@ -80,7 +80,7 @@ describe('a code', () => {
     const attempts: Params[] = [
       { code_verifier: createPkce().verifier },
       { code_verifier: undefined },
-      // In another spelling.
+      // The same address in another spelling.
       { code_verifier: verifier.toUpperCase() },
       { code_verifier: 'short' },
       { redirect_uri: `${REDIRECT_URI}/` },

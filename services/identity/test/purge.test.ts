@@ -3,7 +3,7 @@ import { DAY_MS, formatTimestamp } from '@fitness/shared/kernel/clock.ts';
 import { formatInstant } from '@fitness/shared/kernel/i18n/translate.ts';
 import { eventually } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { createJobs } from '../src/jobs/jobs.ts';
+import { startIdentity } from '../src/service.ts';
 import { type EventWatch, watchEvents } from './events.ts';
 import {
   accountOf,
@@ -177,12 +177,14 @@ describe('a due account without blockers', () => {
     expect(await notificationsOf(harness, id)).toEqual([]);
   });
 
-  test('the scheduled job erases a due account', async () => {
+  test('the scheduled job of a service erases a due account', async () => {
+    const service = await startIdentity(
+      { ...harness.config, PURGE_INTERVAL_MS: 50 },
+      { clock: harness.clock },
+    );
     const id = await addDueMember();
-    const [job] = createJobs(replica.useCases, 50);
-    expect([job?.name, job?.intervalMs]).toEqual(['purge accounts', 50]);
-    await job?.run(new AbortController().signal);
-    expect((await accountOf(harness, id))?.erased_at).not.toBeNull();
+    await eventually(async () => (await accountOf(harness, id))?.erased_at !== null);
+    await service.close();
   });
 });
 

@@ -242,7 +242,7 @@ describe('signing in', () => {
     for (const steps of [-1, 0]) {
       expect((await logInWith(harness, person, codeOf(harness, secret, steps))).status).toBe(200);
     }
-    // In any digits and with a space.
+    // A code may have any digits, and a space.
     const code = codeOf(harness, secret, 1);
     const persian = code.replaceAll(/\d/g, (digit) => String.fromCharCode(0x06f0 + Number(digit)));
     expect((await logInWith(harness, person, ` ${persian.slice(0, 3)} ${persian.slice(3)}`)).status).toBe(

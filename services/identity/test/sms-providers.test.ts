@@ -11,7 +11,7 @@ import { CODE_PURPOSES } from '../src/domain/confirmation-code.ts';
 import { type SmsSandbox, startSmsSandbox } from './sms-sandbox.ts';
 import { identityConfig } from './support.ts';
 
-const SHORT_TIMEOUT_MS = '300';
+const SHORT_TIMEOUT_MS = '100';
 
 let sandbox: SmsSandbox;
 let misbehaving: Server;

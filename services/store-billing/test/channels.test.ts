@@ -21,7 +21,7 @@ import {
 
 const PRODUCT = 'premium_plus';
 /** For stores that do not respond at all. */
-const NO_TIME_MS = 50;
+const NO_TIME_MS = 10;
 
 let sandbox: Sandbox;
 let clock: ManualClock;

@@ -33,7 +33,7 @@ import { type RunningStoreBilling, type StoreBillingOverrides, startStoreBilling
 /** STORE_TIMEOUT_MS, longer than the sandbox takes on a busy machine and shorter than its state `slow`. */
 export const LONG_STORE_TIMEOUT_MS = 20_000;
 /** STORE_TIMEOUT_MS for tests in which the store must time out. */
-export const SHORT_STORE_TIMEOUT_MS = 300;
+export const SHORT_STORE_TIMEOUT_MS = 50;
 
 export const PREMIUM = 1_999_000;
 export const BASIC = 99_000;

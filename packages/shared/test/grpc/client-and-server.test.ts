@@ -309,10 +309,10 @@ const never = (): Promise<never> => new Promise(() => undefined);
 describe('a target that does not respond', () => {
   test('a target without a response by the deadline is unavailable, even by the default deadline', async () => {
     const server = await startServer(never);
-    const client = connect(server.address, { deadlineMs: 100 });
+    const client = connect(server.address, { deadlineMs: 10 });
     const startedAt = performance.now();
     expect(await ask(client)).toMatchObject({ kind: 'unavailable' });
-    expect(await ask(client, { deadlineMs: 200, retry: true })).toMatchObject({ kind: 'unavailable' });
+    expect(await ask(client, { deadlineMs: 20, retry: true })).toMatchObject({ kind: 'unavailable' });
     // Sooner than the default deadline of a client.
     expect(performance.now() - startedAt).toBeLessThan(5_000);
   });
@@ -432,7 +432,7 @@ describe('a call to a target that is down', () => {
     });
     const client = connect(server.address);
     for (let i = 0; i < 2; i += 1) await ask(client, { retry: true });
-    await ask(client, { retry: true, deadlineMs: 300 });
+    await ask(client, { retry: true, deadlineMs: 30 });
     expect(calls).toBe(3);
   });
 });

@@ -1,5 +1,7 @@
 /** Emails through SMTP. */
+
 import { createCircuitBreaker } from '@fitness/shared/kernel/circuit-breaker.ts';
+import { scaledDeadline } from '@fitness/shared/kernel/config.ts';
 import type { Metrics } from '@fitness/shared/kernel/metrics.ts';
 import { createTransport } from 'nodemailer';
 
@@ -59,9 +61,9 @@ export const createMail = (
       ? {}
       : { auth: { user: decodeURIComponent(username), pass: decodeURIComponent(password) } }),
     pool: true,
-    connectionTimeout: timeoutMs,
-    greetingTimeout: timeoutMs,
-    socketTimeout: timeoutMs,
+    connectionTimeout: scaledDeadline(timeoutMs),
+    greetingTimeout: scaledDeadline(timeoutMs),
+    socketTimeout: scaledDeadline(timeoutMs),
     disableFileAccess: true,
     disableUrlAccess: true,
   });

@@ -1,4 +1,5 @@
 /** SMS are sent by a command over RabbitMQ. The caller gets the outcome, and waits until a deadline at most. */
+import { scaledDeadline } from '@fitness/shared/kernel/config.ts';
 import { isLocale } from '@fitness/shared/kernel/i18n/translate.ts';
 import type { Logger } from '@fitness/shared/kernel/log.ts';
 import type { Broker } from '@fitness/shared/messaging/broker.ts';
@@ -39,7 +40,7 @@ export const createSmsSender = async (broker: Broker, log: Logger, timeoutMs: nu
   return {
     send: async (sms) => {
       try {
-        return await rpc.call(sms, timeoutMs);
+        return await rpc.call(sms, scaledDeadline(timeoutMs));
       } catch (error) {
         log.warn({ err: error }, 'an SMS command had no reply');
         const outcome = error instanceof RpcNotSentError ? 'refused' : 'unknown';

@@ -13,7 +13,7 @@ const openBudget = (config: { SMS_ANONYMOUS_PER_PHONE: number; SMS_ANONYMOUS_DAI
   };
   const lines: { used: number }[] = [];
   const budgets: string[] = [];
-  const { takeAnonymous } = createSmsBudget({
+  const { takeAnonymous, takeSignedIn } = createSmsBudget({
     limiter: { consume } as unknown as Parameters<typeof createSmsBudget>[0]['limiter'],
     limits: limitsOf(config as Parameters<typeof limitsOf>[0]),
     anonymousSmsCounter: {
@@ -25,11 +25,11 @@ const openBudget = (config: { SMS_ANONYMOUS_PER_PHONE: number; SMS_ANONYMOUS_DAI
       destination: { write: (line) => void lines.push(JSON.parse(line)) },
     }),
   });
-  return { takeAnonymous, budgets, alerts: () => lines.map(({ used }) => used) };
+  return { takeAnonymous, takeSignedIn, budgets, alerts: () => lines.map(({ used }) => used) };
 };
 
 test('anonymously requested SMS share a daily limit, with an alert at 80 %', async () => {
-  const { takeAnonymous, budgets, alerts } = openBudget({
+  const { takeAnonymous, takeSignedIn, budgets, alerts } = openBudget({
     SMS_ANONYMOUS_PER_PHONE: 6,
     SMS_ANONYMOUS_DAILY_LIMIT: 5,
   });
@@ -38,6 +38,8 @@ test('anonymously requested SMS share a daily limit, with an alert at 80 %', asy
   expect(taken).toEqual([true, true, true, true, true, false]);
   expect(budgets).toEqual(['ok', 'ok', 'ok', 'alert', 'alert', 'spent']);
   expect(alerts()).toEqual([4, 5]);
+  // An owner who has signed in still gets a code.
+  await takeSignedIn('phone 6');
 });
 
 test('the last of a phone’s six SMS a day is for known networks, and other phones have their own', async () => {

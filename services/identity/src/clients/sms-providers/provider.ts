@@ -1,4 +1,5 @@
 /** An SMS provider, and what the calls of all of them have in common. */
+import { scaledDeadline } from '@fitness/shared/kernel/config.ts';
 import type { Locale } from '@fitness/shared/kernel/i18n/translate.ts';
 import type { Metrics } from '@fitness/shared/kernel/metrics.ts';
 import type { z } from 'zod';
@@ -77,7 +78,7 @@ export const createSendRequest =
       const response = await fetch(url, {
         ...content,
         method: 'POST',
-        signal: AbortSignal.timeout(timeoutMs),
+        signal: AbortSignal.timeout(scaledDeadline(timeoutMs)),
       });
       const outcome = read(response.status, parseJson(await response.text()));
       if (outcome === undefined) throw new Unreadable(`unreadable response with HTTP ${response.status}`);
