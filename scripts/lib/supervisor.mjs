@@ -354,7 +354,8 @@ export async function endLeftovers(recordFile) {
   const deadline = Date.now() + 3_000;
   while (leftovers.some(isAlive) && Date.now() < deadline) await pause(50);
   for (const { pid } of leftovers) signalGroup(pid, 'SIGKILL');
-  rmSync(recordFile, { force: true });
+  // Meanwhile, another command may have done the same and made a record of its own.
+  if (!runningSupervisor(recordFile)) rmSync(recordFile, { force: true });
   return leftovers.map(({ name }) => name);
 }
 

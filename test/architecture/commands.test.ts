@@ -167,17 +167,15 @@ describe('a clone without packages', () => {
       return { clone, npms, go: () => writeFileSync(join(clone.cwd, 'go'), '') };
     };
 
-    test('a command waits until another one has installed the packages', async () => {
+    test('commands wait until another one has installed the packages', async () => {
       const { clone, npms, go } = slowClone();
       const first = begin(clone);
       await first.untilShown('installing with npm ci');
-      const second = begin(clone);
-      await second.untilShown('waiting for another command');
+      const waiting = Array.from({ length: 4 }, () => begin(clone));
+      for (const { untilShown } of waiting) await untilShown('waiting for another command');
       go();
-      expect([await first.ended, await second.ended]).toEqual([
-        [0, null],
-        [0, null],
-      ]);
+      const ended = await Promise.all([first, ...waiting].map((command) => command.ended));
+      expect(ended).toEqual(ended.map(() => [0, null]));
       expect(npms()).toHaveLength(1);
     });
 
