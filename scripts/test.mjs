@@ -5,7 +5,7 @@
  *   npm test -- --only unit                     one or more of: unit, typecheck, lint, service, architecture, smoke, long, e2e,
  *                                               compose
  *   npm test -- --only service wallet -t x      further arguments go to jest
- *   npm test -- --newest-servers                all but the smoke test on the servers that the deployments pin
+ *   npm test -- --newest-servers                all of them on the servers that the deployments pin
  *   npm run test:long                           the kinds long and e2e on these servers (docs/testing.md)
  *   npm run test:compose                        docker-compose.yml
  */
@@ -40,13 +40,14 @@ const usualKinds = ['unit', 'typecheck', 'lint', 'service', 'architecture', 'smo
 const kinds = [...usualKinds, 'long', 'e2e', 'compose'];
 /**
  * The end-to-end tests run once, in the arrangement that finds most: replicas of each process behind HAProxy, on the servers that
- * the deployments pin, with the users and permissions of a deployment. The smoke test runs in that of `npm start`.
+ * the deployments pin, with the users and permissions of a deployment. The smoke test runs in that of `npm start`, on the servers of
+ * the service tests.
  */
 const END_TO_END = { replicas: 2, isRestricted: true };
 const startedAt = Date.now();
 const logDirectory = join(dataDirectory, 'test-logs');
 const log = (/** @type {string} */ line) => console.log(line);
-/** The option that runs the tests, except the smoke test, on the newest servers. */
+/** The option that runs the tests on the newest servers. */
 const newestServers = '--newest-servers';
 const summary = createSummary();
 const supervisor = createSupervisor({
@@ -238,20 +239,17 @@ async function main() {
   const directory = makeTemporaryDirectory();
   temporary = directory;
   const chosen = (/** @type {string[]} */ kinds) => kinds.filter((kind) => selected.has(kind));
-  const ofServices = chosen(['service', 'long']);
   const onProduct = /** @type {('smoke' | 'e2e')[]} */ (chosen(['smoke', 'e2e'])).filter(() =>
     mayRunTestsIn('test/e2e', forJest),
   );
-  // Tests of the product stop its servers, so it gets its own ones. Those of the smoke test start first, because the newest
-  // servers are then first on the PATH.
-  const ofSmoke = onProduct.includes('smoke') ? startNext('smoke') : undefined;
-  const starting =
-    ofServices.length > 0
-      ? startNext('services', {
-          withS3: mayRunTestsIn('services/media/test', forJest),
-          isNewest,
-        })
-      : undefined;
+  const isOnShared = (/** @type {string} */ kind) => ['service', 'long', 'smoke'].includes(kind);
+  const starting = [...selected].some(isOnShared)
+    ? startNext('services', {
+        withS3: selected.has('long') && mayRunTestsIn('services/media/test', forJest),
+        isNewest,
+      })
+    : undefined;
+  // The end-to-end tests stop their servers.
   const ofEndToEnd = onProduct.includes('e2e')
     ? startNext('e2e', { isNewest, isRestricted: END_TO_END.isRestricted })
     : undefined;
@@ -277,7 +275,9 @@ async function main() {
   await Promise.all([
     // One run for all kinds: a second one would load every module again in each worker.
     runProjects(chosen(['unit', 'architecture', 'service', 'long']), { ...servers?.environment, ...browser }),
-    ofSmoke && runStage('smoke tests', () => runOnProduct('smoke', ofSmoke, browser, forJest)),
+    starting &&
+      onProduct.includes('smoke') &&
+      runStage('smoke tests', () => runOnProduct('smoke', starting, browser, forJest)),
     ofEndToEnd && runStage('end-to-end tests', () => runOnProduct('e2e', ofEndToEnd, browser, forJest)),
   ]);
 }

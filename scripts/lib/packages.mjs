@@ -148,10 +148,10 @@ function environmentOutsideProject() {
  */
 async function untilAlone(log) {
   if (runningSupervisor(recordFile)) log('packages: waiting for another command, which is installing them');
-  do {
-    while (runningSupervisor(recordFile)) await pause(250);
-    await endLeftovers(recordFile);
-  } while (!claimRecord(recordFile));
+  while (!claimRecord(recordFile)) {
+    if (runningSupervisor(recordFile)) await pause(250);
+    else await endLeftovers(recordFile);
+  }
 }
 
 /**
@@ -178,7 +178,7 @@ async function install({ logFile, log, development = false, onCount }) {
   await untilAlone(log);
   // Another command may have installed them.
   const installation = missingInstallation(development);
-  if (!installation) return rmSync(recordFile);
+  if (!installation) return rmSync(recordFile, { force: true });
   for (const path of installation.incomplete) rmSync(join(root, path), { recursive: true, force: true });
   const supervisor = createSupervisor({ recordFile });
   process.once('exit', () => supervisor.killAll());

@@ -2,6 +2,7 @@ import { execFileSync, spawn } from 'node:child_process';
 import {
   closeSync,
   copyFileSync,
+  linkSync,
   mkdirSync,
   openSync,
   readFileSync,
@@ -319,12 +320,17 @@ function writeRecord(recordFile, children, url) {
 export function claimRecord(recordFile) {
   mkdirSync(dirname(recordFile), { recursive: true });
   const record = { supervisor: { pid: process.pid, startTime: startTimeOf(process.pid) }, children: [] };
+  const own = `${recordFile}.${process.pid}`;
+  writeFileSync(own, JSON.stringify(record));
   try {
-    writeFileSync(recordFile, JSON.stringify(record), { flag: 'wx' });
+    // Unlike a write, this never shows an incomplete record.
+    linkSync(own, recordFile);
     return true;
   } catch (error) {
     if (/** @type {NodeJS.ErrnoException} */ (error).code === 'EEXIST') return false;
     throw error;
+  } finally {
+    rmSync(own);
   }
 }
 
@@ -348,7 +354,8 @@ export async function endLeftovers(recordFile) {
   const deadline = Date.now() + 3_000;
   while (leftovers.some(isAlive) && Date.now() < deadline) await pause(50);
   for (const { pid } of leftovers) signalGroup(pid, 'SIGKILL');
-  rmSync(recordFile, { force: true });
+  // Meanwhile, another command may have done the same and made a record of its own.
+  if (!runningSupervisor(recordFile)) rmSync(recordFile, { force: true });
   return leftovers.map(({ name }) => name);
 }
 

@@ -85,8 +85,14 @@ beforeAll(async () => {
   );
 }, 5 * 60_000);
 
-const render = async (directory: string): Promise<string> =>
-  (await run(kubectl, ['kustomize', directory], { maxBuffer: 64 * 1024 * 1024 })).stdout;
+const rendered = new Map<string, Promise<string>>();
+const render = (directory: string): Promise<string> => {
+  const result =
+    rendered.get(directory) ??
+    run(kubectl, ['kustomize', directory], { maxBuffer: 64 * 1024 * 1024 }).then(({ stdout }) => stdout);
+  rendered.set(directory, result);
+  return result;
+};
 
 /** What Kubernetes would reject or ignore: unknown fields, wrong types, missing fields. */
 const refusalsOf = async (text: string): Promise<string[]> => {
@@ -290,7 +296,7 @@ const blocksOf = (guide: string, part: string): string => {
 };
 
 /** Runs shell blocks in a copy of the repository. */
-const follow = async (blocks: string) => {
+const runBlocks = async (blocks: string) => {
   const copy = mkdtempSync(join(scratch, 'copy-'));
   for (const file of files.filter((name) =>
     /^(?:package(?:-lock)?\.json|(?:deploy|packages|proto|scripts)\/)/.test(name),
@@ -318,6 +324,14 @@ const follow = async (blocks: string) => {
   };
 };
 
+const followed = new Map<string, ReturnType<typeof runBlocks>>();
+/** The outcome of these shell blocks, which run once. */
+const follow = (blocks: string): ReturnType<typeof runBlocks> => {
+  const outcome = followed.get(blocks) ?? runBlocks(blocks);
+  followed.set(blocks, outcome);
+  return outcome;
+};
+
 /** The variables of a container in the Deployment `name`. */
 const environmentOf = (name: string, applied: readonly Manifest[], created: readonly Manifest[]) => {
   const deployment = applied.find(({ kind, metadata }) => kind === 'Deployment' && metadata.name === name);
@@ -343,17 +357,17 @@ describe.each([
   ['install', 'fitness'],
   ['demonstration', 'fitness-demo'],
 ])('the steps of the guide: %s', (part, namespace) => {
-  let followed: Awaited<ReturnType<typeof follow>>;
+  let outcome: Awaited<ReturnType<typeof follow>>;
   let applied: Manifest[];
   beforeAll(async () => {
-    followed = await follow(blocksOf('kubernetes', part));
-    applied = parseManifests(followed.applied);
+    outcome = await follow(blocksOf('kubernetes', part));
+    applied = parseManifests(outcome.applied);
   });
 
   test("the guide's steps leave no placeholder", async () => {
-    expect(followed.applied).not.toMatch(/(?<!sandbox@)example\.(?:com|net|org)|sha256:0{8}|host: host\b/);
-    expect(await refusalsOf(followed.applied)).toEqual([]);
-    const images = [...followed.applied.matchAll(/^ *(?:- )?image: (.*)$/gm)].map(([, image]) => image);
+    expect(outcome.applied).not.toMatch(/(?<!sandbox@)example\.(?:com|net|org)|sha256:0{8}|host: host\b/);
+    expect(await refusalsOf(outcome.applied)).toEqual([]);
+    const images = [...outcome.applied.matchAll(/^ *(?:- )?image: (.*)$/gm)].map(([, image]) => image);
     expect([...new Set(images)].sort()).toEqual(
       part === 'install'
         ? [`registry.fitness.example/fitness-platform@${DIGEST}`]
@@ -363,7 +377,7 @@ describe.each([
 
   test("the guide's steps create everything that the pods mount and read", () => {
     const existing = new Set([
-      ...[...applied, ...followed.created].map(({ kind, metadata }) => `${kind} ${metadata.name}`),
+      ...[...applied, ...outcome.created].map(({ kind, metadata }) => `${kind} ${metadata.name}`),
       ...applied
         .filter(({ kind }) => kind === 'Certificate')
         .map(({ spec }) => `Secret ${String(spec?.secretName)}`),
@@ -371,14 +385,14 @@ describe.each([
     const references = referencesOf(applied);
     expect(references.length).toBeGreaterThan(25);
     expect(references.filter((reference) => !existing.has(reference))).toEqual([]);
-    const elsewhere = followed.created.filter(
+    const elsewhere = outcome.created.filter(
       ({ kind, metadata }) => kind !== 'Namespace' && metadata.namespace !== namespace,
     );
     expect(elsewhere).toEqual([]);
   });
 
   test.each(owners)("the guide's steps give %s a configuration that it accepts", async (owner) => {
-    const environment = environmentOf(nameOf(owner), applied, followed.created);
+    const environment = environmentOf(nameOf(owner), applied, outcome.created);
     expect(environment.PUBLIC_BASE_URL).toMatch(/^https?:/);
     const { readConfig } = (await import(`../../${owner}/src/config.ts`)) as {
       readConfig: (env: Record<string, string | undefined>) => Record<string, unknown>;

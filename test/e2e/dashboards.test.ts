@@ -40,8 +40,8 @@ const writeConfiguration = (): void => {
   const config = parse(readFileSync(join(source, 'prometheus.npm-start.yml'), 'utf8'));
   config.global = { scrape_interval: `${SCRAPE_S}s`, evaluation_interval: `${SCRAPE_S}s` };
   for (const target of config.scrape_configs[0].static_configs) {
-    const { url, operationsUrl } = stack().part(target.labels.service);
-    target.targets = [new URL(operationsUrl ?? url).host];
+    const replicas = stack().replicas(target.labels.service);
+    target.targets = replicas.map(({ url, operationsUrl }) => new URL(operationsUrl ?? url).host);
   }
   writeFileSync(join(directory, 'prometheus.yml'), stringify(config));
 };

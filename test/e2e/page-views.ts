@@ -11,12 +11,15 @@ export interface PageView {
   colorScheme: 'light' | 'dark';
 }
 
+/** Each page is also measured in the other width (`expectFine`). */
 export const VIEWS = [
   { locale: 'en', direction: 'ltr', width: 1_280, colorScheme: 'light' },
-  { locale: 'fa', direction: 'rtl', width: 1_280, colorScheme: 'dark' },
-  { locale: 'en', direction: 'ltr', width: 360, colorScheme: 'dark' },
-  { locale: 'fa', direction: 'rtl', width: 360, colorScheme: 'light' },
+  { locale: 'fa', direction: 'rtl', width: 360, colorScheme: 'dark' },
 ] as const satisfies readonly PageView[];
+
+const HEIGHT = 800;
+/** The pixels by which the page is wider than its window. */
+const EXCESS_WIDTH = 'Math.max(0, document.documentElement.scrollWidth - innerWidth)';
 
 export interface Visitor {
   page: Page;
@@ -108,7 +111,7 @@ export const openVisitor = async (
   browser: Browser,
   { locale, direction, width, colorScheme }: PageView,
 ): Promise<Visitor> => {
-  const context = await browser.newContext({ locale, colorScheme, viewport: { width, height: 800 } });
+  const context = await browser.newContext({ locale, colorScheme, viewport: { width, height: HEIGHT } });
   const page = await context.newPage();
   /** Console errors: violations of the content security policy, failed requests and failed scripts. */
   let complaints: string[] = [];
@@ -129,8 +132,15 @@ export const openVisitor = async (
     expectFine: async (name, refusal) => {
       expect(await page.locator('html').getAttribute('dir')).toBe(direction);
       expect([name, await problemsOf(page)]).toEqual([name, []]);
-      expect([name, await page.evaluate<string[]>(SQUEEZED_FACTS)]).toEqual([name, []]);
-      expect([name, await page.evaluate<string[]>(BROKEN_LINES)]).toEqual([name, []]);
+      for (const each of [
+        ...VIEWS.map((view): number => view.width).filter((other) => other !== width),
+        width,
+      ]) {
+        await page.setViewportSize({ width: each, height: HEIGHT });
+        expect([name, each, await page.evaluate<string[]>(SQUEEZED_FACTS)]).toEqual([name, each, []]);
+        expect([name, each, await page.evaluate<string[]>(BROKEN_LINES)]).toEqual([name, each, []]);
+        expect([name, each, await page.evaluate<number>(EXCESS_WIDTH)]).toEqual([name, each, 0]);
+      }
       if (locale === 'fa') {
         const latin = await page.evaluate<string[]>(LATIN_DATES_AND_AMOUNTS);
         expect([name, latin]).toEqual([name, []]);

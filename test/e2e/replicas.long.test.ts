@@ -1,4 +1,4 @@
-/** Two replicas of each process, while one of them is killed every ten seconds. */
+/** Two replicas of each process, while one of them is killed every five seconds. */
 import { sleep } from '@fitness/shared/kernel/timing.ts';
 import { afterAll, expect, test } from '@jest/globals';
 import { startAccounting } from './accounting.ts';
@@ -6,7 +6,7 @@ import { startLoad } from './journeys.ts';
 import { type OwnProduct, startOwnProduct } from './own-product.ts';
 
 const TIMEOUT_MS = 15 * 60_000;
-const EVERY_MS = 10_000;
+const EVERY_MS = 5_000;
 const PROGRAMS = ['gateway', 'identity', 'wallet', 'gyms', 'content', 'media', 'store-billing'];
 const VICTIMS = ['', '-2'].flatMap((replica) => PROGRAMS.map((program) => program + replica));
 

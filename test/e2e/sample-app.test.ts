@@ -177,7 +177,7 @@ test('a deleted account is signed out, its tokens are rejected with 401, and a l
 
 test('the last step of a deletion says what it does, in words and in its button', async () => {
   const account = await register();
-  await open(VIEWS[3]);
+  await open(VIEWS[1]);
   await signIn(account);
   await balance(/^۰\s/);
   await openCard('delete');

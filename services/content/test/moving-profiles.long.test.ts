@@ -1,13 +1,14 @@
 /** The posts of a gym change in steps: every page of every list, and a process that is killed meanwhile. */
 import { fileURLToPath } from 'node:url';
 import { gymChanged } from '@fitness/proto/events/gyms.ts';
+import { LIST_CACHE_MIB } from '@fitness/shared/kernel/config.ts';
 import { startCrashTestProcess } from '@fitness/shared/testing/crash.ts';
 import { apiClient, caller, eventually } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { startContent } from '../src/service.ts';
 import type { ProfileDocument } from '../src/store/models.ts';
 import { testMovingProfiles } from './moving-profiles-cases.ts';
-import { fillPosts, type Harness, LIST_CACHES, openHarness } from './support.ts';
+import { fillPosts, type Harness, openHarness } from './support.ts';
 
 const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url));
 const GYM = 'App\\Models\\Gym';
@@ -15,9 +16,8 @@ const OWNER = caller(2);
 /** Enough posts for eight steps. */
 const MANY = 3_000;
 
-describe.each(LIST_CACHES)('with a cache of lists of %i MiB', (listCacheMib) =>
-  testMovingProfiles({ listCacheMib, isWhole: true }),
-);
+testMovingProfiles({ listCacheMib: LIST_CACHE_MIB, isWhole: true });
+describe('without a cache of lists', () => testMovingProfiles({ listCacheMib: 0, isWhole: false }));
 
 let harness: Harness;
 beforeAll(async () => {

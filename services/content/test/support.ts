@@ -235,7 +235,6 @@ export const openStandIns = async (): Promise<{
 type GrpcAddresses = Pick<ContentConfig, Extract<keyof ContentConfig, `${string}_GRPC_ADDRESS`>>;
 
 /** Cache sizes for tests of lists, which must be the same without the cache. */
-export const LIST_CACHES = [LIST_CACHE_MIB, 0];
 
 const settings = {
   LOG_LEVEL: 'silent',

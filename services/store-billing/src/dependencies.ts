@@ -1,9 +1,11 @@
 /** The dependencies of the use cases: stores, clients and platform services. Each use case picks what it needs. */
+
 import { createUserReader, type UserReader } from '@fitness/contracts/user.ts';
 import type { AuditLog } from '@fitness/shared/audit/log.ts';
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
 import { createProviderClient } from '@fitness/shared/http/provider-client.ts';
 import type { Clock, Random } from '@fitness/shared/kernel/clock.ts';
+import { scaledDeadline } from '@fitness/shared/kernel/config.ts';
 import type { Journal } from '@fitness/shared/kernel/journal.ts';
 import type { Logger } from '@fitness/shared/kernel/log.ts';
 import type { Outbox } from '@fitness/shared/messaging/outbox.ts';
@@ -49,7 +51,7 @@ export interface DependencyOverrides {
 export const createDependencies = async (
   runtime: ServiceRuntime,
   config: StoreBillingConfig,
-  { requestTransactionTimeoutMs = REQUEST_TRANSACTION_TIMEOUT_MS }: DependencyOverrides = {},
+  { requestTransactionTimeoutMs = scaledDeadline(REQUEST_TRANSACTION_TIMEOUT_MS) }: DependencyOverrides = {},
 ): Promise<Dependencies> => {
   const {
     connection,

@@ -60,8 +60,9 @@ describe('gauges with a read function', () => {
       metrics.readGauges({ gauges: GAUGES, read: async () => (isDown ? failing() : [{ values }]) });
       expect(await seriesOf(metrics, 'rows_')).toHaveLength(2);
       isDown = true;
-      expect(await seriesOf(metrics, 'rows_')).toEqual([]);
-      expect(await seriesOf(metrics, 'build_info')).toHaveLength(1);
+      const names = (await metrics.text()).match(/^\w+/gm);
+      expect(names).toEqual(expect.arrayContaining(['build_info']));
+      expect(names?.filter((name) => name.startsWith('rows_'))).toEqual([]);
     },
   );
 });

@@ -22,7 +22,8 @@ export const problemsOf = async (page: Page): Promise<string[]> => {
   await page.evaluate(await readFile(AXE, 'utf8'));
   // A string, because the code runs in the browser.
   const violations: string[] = await page.evaluate(
-    'axe.run().then(({ violations }) => violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => id + ": " + html)))',
+    `axe.run({ resultTypes: ['violations'] }).then(({ violations }) =>
+      violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => id + ': ' + html)))`,
   );
   const excess: number = await page.evaluate('document.documentElement.scrollWidth - innerWidth');
   return excess > 0 ? [...violations, `the page is ${excess} px too wide`] : violations;

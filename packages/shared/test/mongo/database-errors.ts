@@ -1,7 +1,7 @@
 /**
  * What follows from each error of MongoDB that is no mistake of the command: the response to the client, how often
  * the command was sent, and whether the try of a consumer counts. The real driver and the real service run on a proxy
- * that responds in the place of the database. database-errors.test.ts has a row of each class, database-errors.long.test.ts all.
+ * that responds in the place of the database. database-errors.test.ts has some of the rows, database-errors.long.test.ts all.
  */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import mongoose, { type Connection, type Model } from 'mongoose';
@@ -29,7 +29,7 @@ type Consequence = `${Outcome} ${Tries}`;
 /** Whether the try of a consumer counts towards the dead-letter queue: for a statement, and for the commit. */
 type Counts = 'counts' | 'does not count';
 
-export const OVERLOADED = ['SystemOverloadedError'];
+const OVERLOADED = ['SystemOverloadedError'];
 export const REJECTED = ['SystemOverloadedError', 'RetryableError'];
 
 /**
