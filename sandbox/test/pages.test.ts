@@ -2,6 +2,8 @@
 import { eventually } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { PAUSE_MS } from '../src/pages/changes.ts';
+import en from '../src/pages/texts/en.json' with { type: 'json' };
+import fa from '../src/pages/texts/fa.json' with { type: 'json' };
 import { PRODUCTS, PURCHASE_STATES } from '../src/state.ts';
 import { form, pause, startTestSandbox, type TestSandbox } from './harness.ts';
 
@@ -67,6 +69,14 @@ describe.each([
       for (const [select] of text.matchAll(/<select[^>]*>/g)) expect(select).toContain('aria-label="');
     }
   });
+});
+
+test('a text has the same parameters in both languages', () => {
+  const parametersOf = (texts: object): string[][] =>
+    Object.values(texts).flatMap((text: string | object) =>
+      typeof text === 'object' ? parametersOf(text) : [(text.match(/\{\w*\}?/g) ?? []).sort()],
+    );
+  expect(parametersOf(fa)).toEqual(parametersOf(en));
 });
 
 describe('the order of the page', () => {

@@ -20,7 +20,7 @@ import {
 } from '../state.ts';
 import type { Harness, ProviderAddress } from '../wire.ts';
 import { clickButtons, statusBadge } from './payment.ts';
-import { formatRial, PAGE_LOCALES, textsOf } from './texts.ts';
+import { fill, formatRial, PAGE_LOCALES, textsOf } from './texts.ts';
 
 export const LIVE_SCRIPT = '/_sandbox/page/live.js';
 /** A list shows this many items, and up to `MAX_SHOWN` after a click. */
@@ -56,10 +56,10 @@ const liveList = <T>(
   const latest = [...entries.values()].reverse().slice(0, MAX_SHOWN);
   const items = (some: T[]): Html => html`<ul class="items" role="list">${some.map(show)}</ul>`;
   const rest = latest.slice(SHOWN);
-  const cut =
-    entries.size > latest.length && html`<p class="quiet">${newest(latest.length, entries.size)}</p>`;
+  const counts = { rest: rest.length, shown: latest.length, total: entries.size };
+  const cut = entries.size > latest.length && html`<p class="quiet">${fill(locale, newest, counts)}</p>`;
   const list = html`${items(latest.slice(0, SHOWN))}
-${rest.length > 0 && details(`${id}-more`, more(rest.length), html`${items(rest)}${cut}`)}`;
+${rest.length > 0 && details(`${id}-more`, fill(locale, more, counts), html`${items(rest)}${cut}`)}`;
   return html`<div id="${id}" data-live>${latest.length === 0 ? html`<p class="quiet">${none}</p>` : list}</div>`;
 };
 
@@ -81,7 +81,7 @@ const meta = (to: string, receptor: string, time: Html): Html =>
 
 const smsItem = (locale: Locale, sms: Sms): Html => {
   const texts = textsOf(locale).sms;
-  return html`<li data-new="${texts.arrived(sms.receptor)}">
+  return html`<li data-new="${fill(locale, texts.arrived, { receptor: sms.receptor })}">
 <p dir="auto">${sms.message}</p>
 ${sms.code !== null && html`<p><span class="silent">${texts.code}</span> <bdi dir="ltr" class="code large">${sms.code}</bdi></p>`}
 ${meta(texts.to, sms.receptor, timeOf(locale, sms.sentAt))}</li>`;
@@ -93,7 +93,7 @@ const emailItem = (locale: Locale, email: Email): Html => {
     .trim()
     .split(/\n+/)
     .map((line) => html`<p dir="auto">${line}</p>`);
-  return html`<li data-new="${emails.arrived(email.to)}">
+  return html`<li data-new="${fill(locale, emails.arrived, { address: email.to })}">
 <p dir="auto"><strong>${email.subject}</strong></p>
 ${meta(sms.to, email.to, timeOf(locale, email.sentAt))}
 ${details(`email-${email.id}`, emails.text, html`${lines}<p class="quiet">${emails.from} ${number(email.from)}</p>`)}</li>`;
@@ -101,7 +101,7 @@ ${details(`email-${email.id}`, emails.text, html`${lines}<p class="quiet">${emai
 
 const pushItem = (locale: Locale, message: Push): Html => {
   const { sms, push } = textsOf(locale);
-  return html`<li data-new="${push.arrived(message.title)}">
+  return html`<li data-new="${fill(locale, push.arrived, { title: message.title })}">
 <p dir="auto"><strong>${message.title}</strong></p><p dir="auto">${message.body}</p>
 <dl class="facts">
 ${fact(push.device, html`<bdi dir="ltr" class="code">${message.token}</bdi>`)}${fact(sms.sent, timeOf(locale, message.sentAt))}
@@ -121,7 +121,7 @@ const smsModes = (locale: Locale, state: SandboxState, problem: HomeProblem | un
     refused: refused === undefined ? [] : [problems.receptor],
   } as const;
   const single = [...state.smsModes].map(
-    ([receptor, mode]) => html`<li>${number(sms.only(receptor))}: ${sms.modes[mode]}</li>`,
+    ([receptor, mode]) => html`<li>${number(fill(locale, sms.only, { receptor }))}: ${sms.modes[mode]}</li>`,
   );
   const form = html`<div class="stack">
 ${inputsOf([receptor])}
