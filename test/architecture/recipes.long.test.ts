@@ -123,7 +123,7 @@ test(
   'the recipe for a gym field leads to passing checks',
   () => {
     const document = 'services/gyms/src/store/gym-document.ts';
-    const update = "description: 'Open every day.',\n";
+    const update = '"description": "Open every day.",\n';
     perform(recipe('gym-field'), [
       {
         named: '`services/gyms/src/domain/gym-fields.ts`',
@@ -156,9 +156,9 @@ test(
           ),
       },
       {
-        named: '`gateway/src/api/examples/places.ts`',
+        named: '`gateway/src/api/examples/places.json`',
         perform: () =>
-          insertBefore('gateway/src/api/examples/places.ts', update, "landmark: 'A square',\n    "),
+          insertBefore('gateway/src/api/examples/places.json', update, '"landmark": "A square",\n    '),
       },
       GENERATE,
       {

@@ -1,57 +1,40 @@
 /**
  * Examples of every request and response. A response is composed from the examples of its resources, which are declared once.
- * A test compares them with the schemas of the services.
+ * `{"$text": key}` is a text of the catalogue with its parameters, and `{"$example": name}` another example. A test compares the
+ * examples with the schemas of the services.
  */
-import { DEFAULT_LOCALE } from '@fitness/shared/kernel/i18n/translate.ts';
+import type { MessageKey, MessageParams } from '@fitness/shared/kernel/i18n/catalogue.ts';
+import { DEFAULT_LOCALE, translate } from '@fitness/shared/kernel/i18n/translate.ts';
 import { errorRow } from '../error-catalogue.ts';
-import { isObject, type Json, referenceOf, type Schema } from '../schema.ts';
-import { english } from './english.ts';
-import { MONEY } from './money.ts';
-import { ACCOUNT_DELETION_BY_STATUS, PEOPLE } from './people.ts';
-import { PLACES } from './places.ts';
-import { REQUESTS } from './requests.ts';
+import { isObject, type Json, mapEntries, referenceOf, type Schema } from '../schema.ts';
+import common from './common.json' with { type: 'json' };
+import money from './money.json' with { type: 'json' };
+import people from './people.json' with { type: 'json' };
+import places from './places.json' with { type: 'json' };
+import REQUESTS from './requests.json' with { type: 'json' };
 
-const COMMON = {
-  PageLinks: {
-    first: 'https://api.example.com/api/v1/posts?page=1',
-    last: 'https://api.example.com/api/v1/posts?page=1',
-    prev: null,
-    next: null,
-  },
-  PageMeta: {
-    current_page: 1,
-    from: 1,
-    to: 1,
-    per_page: 30,
-    last_page: 1,
-    total: 1,
-    path: 'https://api.example.com/api/v1/posts',
-    next_cursor: null,
-  },
-  Message: { message: english('auth.password_changed') },
+/** By component name, or by name and status if the response depends on the status. */
+const DATA: Readonly<Schema> = { ...common, ...people, ...places, ...money };
+
+const english = (key: string, params: Readonly<Schema> = {}): string => {
+  const text = translate('en', key as MessageKey, params as MessageParams);
+  if (text === key) throw new Error(`an example has the text ${key}, which does not exist`);
+  return text;
 };
 
-/** Examples of resources, by component name. */
-const RESOURCES: Readonly<Record<string, unknown>> = {
-  ...COMMON,
-  ...PEOPLE,
-  ...PLACES,
-  ...MONEY,
-  LicenseReplaced: { message: english('licenses.replaced'), code: 'license_replaced' },
-  ProviderError: { message: english('payments.provider_error'), code: 'payments.provider_error' },
-  LicenseReviewPageMeta: {
-    ...COMMON.PageMeta,
-    name_changes: [{ id: 12, reviewed_name: 'Sara Ahmadi' }],
-  },
-  NotificationPageMeta: { ...COMMON.PageMeta, unread_count: 1 },
+const resolve = (value: Json | undefined): Json => {
+  if (Array.isArray(value)) return value.map(resolve);
+  if (!isObject(value)) return value ?? null;
+  const { $text, $example, ...params } = value;
+  if (typeof $text === 'string') return english($text, params);
+  if (typeof $example !== 'string') return mapEntries(value, resolve);
+  if (DATA[$example] === undefined) throw new Error(`there is no example ${$example}`);
+  return resolve(DATA[$example]);
 };
 
-/** Examples of schemas whose example depends on the status, by name and status. */
-const BY_STATUS: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
-  AccountDeletionResponse: ACCOUNT_DELETION_BY_STATUS,
-};
+const RESOURCES: Readonly<Record<string, Json>> = mapEntries(DATA, resolve);
 
-const ERRORS: Readonly<Record<string, Parameters<typeof english>[0]>> = {
+const ERRORS: Readonly<Record<string, MessageKey>> = {
   400: 'error.bad_request',
   401: 'error.unauthenticated',
   403: 'error.forbidden',
@@ -65,20 +48,20 @@ const ERRORS: Readonly<Record<string, Parameters<typeof english>[0]>> = {
   503: 'error.unavailable',
 };
 
-export const requestExample = (operationId: string): Json | undefined => REQUESTS[operationId] as Json;
+export const requestExample = (operationId: string): Json | undefined =>
+  (REQUESTS as Readonly<Schema>)[operationId];
 
 /** Undefined for a schema without an example. A test reports such schemas. */
 export const responseExample = (
   schema: Schema,
   components: Readonly<Schema>,
   status: string,
-): Json | undefined =>
-  (BY_STATUS[referenceOf(schema) ?? '']?.[status] as Json | undefined) ?? exampleOf(schema, components);
+): Json | undefined => RESOURCES[`${referenceOf(schema)} ${status}`] ?? exampleOf(schema, components);
 
 const exampleOf = (schema: Schema, components: Readonly<Schema>): Json | undefined => {
   const name = referenceOf(schema);
   if (name !== undefined) {
-    const example = RESOURCES[name] as Json | undefined;
+    const example = RESOURCES[name];
     const component = components[name];
     return example ?? (isObject(component) ? exampleOf(component, components) : undefined);
   }
@@ -102,7 +85,7 @@ export const errorExample = (
 ): Json | undefined => {
   if (status === '422')
     return { message: english('error.validation'), errors: { phone: [english('validation.required')] } };
-  const example = RESOURCES[schemaName] as Json | undefined;
+  const example = RESOURCES[schemaName];
   if (example !== undefined) return example;
   const row = code === undefined ? undefined : errorRow(code, Number(status));
   if (schemaName === 'CodedError' && row !== undefined) return { error: row.texts[DEFAULT_LOCALE], code };
