@@ -3,6 +3,7 @@
 import { isSecretName } from '@fitness/shared/kernel/known-values.ts';
 import { createLog } from '@fitness/shared/kernel/log.ts';
 import { beforeAll, describe, expect, test } from '@jest/globals';
+import demo from '../../packages/demo/src/data.json' with { type: 'json' };
 import { productEnvironment } from '../../sandbox/src/providers/index.ts';
 import { type Configurations, loadConfigurations, owners } from './configurations.ts';
 import {
@@ -52,6 +53,7 @@ const knownValues = [
   'minioadmin',
   'administrator@example.com',
   '+989120000001',
+  ...Object.values(demo.people).map(({ phone }) => phone),
   'change-me',
   'change-me-to-32-random-bytes-or-more',
   'a secret for tests, thirty-two characters or more',

@@ -9,21 +9,7 @@ import { z } from 'zod';
 import { type Account, markComplete, registerOrSignIn, signIn, updateProfile } from './account.ts';
 import type { DemoApi } from './api.ts';
 import { balanceOf, depositUpTo, isPending, settleWithdrawal, withdraw, withdrawalsOf } from './money.ts';
-import {
-  athletePerson,
-  DEMO_GYM,
-  DEMO_POSTS,
-  DEMO_TRAINING,
-  operatorPerson,
-  ownerPerson,
-  premiumPerson,
-  SAVER_BANK_ACCOUNT,
-  SAVER_DEPOSIT,
-  SAVER_WITHDRAWAL,
-  saverPerson,
-  TRAINER_BANK_ACCOUNT,
-  trainerPerson,
-} from './people.ts';
+import { DEMO } from './people.ts';
 import { publishPosts } from './posts.ts';
 
 export interface SeedOptions {
@@ -34,6 +20,8 @@ export interface SeedOptions {
   log: Logger;
 }
 
+const { operator: operatorPerson, owner: ownerPerson, trainer: trainerPerson } = DEMO.people;
+const { athlete: athletePerson, premium: premiumPerson, saver: saverPerson } = DEMO.people;
 const INCOME_DEADLINE_MS = 10_000;
 const POLL_MS = 100;
 
@@ -61,8 +49,7 @@ export const seedAccounts = async (options: SeedOptions): Promise<void> => {
 
 /** Whether {@link seedAccounts} has nothing left to do. False if identity does not respond. Calls only identity. */
 export const areComplete = async ({ api, log }: Pick<SeedOptions, 'api' | 'log'>): Promise<boolean> => {
-  const people = [operatorPerson, ownerPerson, trainerPerson, athletePerson, premiumPerson, saverPerson];
-  const checks = people.map((person) => registerOrSignIn(api, log, person));
+  const checks = Object.values(DEMO.people).map((person) => registerOrSignIn(api, log, person));
   const results = await Promise.allSettled(checks);
   return results.every((result) => result.status === 'fulfilled' && result.value === undefined);
 };
@@ -104,8 +91,8 @@ const seedOwner = async ({ api, log }: SeedOptions): Promise<void> => {
   if (owner === undefined) return;
   const { token } = owner;
   const { data } = await api.read(listOf(withId), 'GET', `/gyms?user_id=${owner.user.id}`, { token });
-  if (data.length === 0) await api.read(anything, 'POST', '/gyms', { token, body: DEMO_GYM });
-  await publishPosts(api, owner, DEMO_POSTS);
+  if (data.length === 0) await api.read(anything, 'POST', '/gyms', { token, body: DEMO.gym });
+  await publishPosts(api, owner, DEMO.posts);
   await markComplete(api, owner, ownerPerson, { is_gym_owner: true });
 };
 
@@ -126,10 +113,10 @@ const seedTrainerAndAthlete = async (
       offerTraining(api, trainer),
       updateProfile(api, trainer, {
         is_trainer: true,
-        bank_account_number: TRAINER_BANK_ACCOUNT,
+        bank_account_number: DEMO.bankAccounts.trainer,
         current_password: DEMO_PASSWORD,
       }),
-      buyer === undefined ? undefined : depositUpTo(api, buyer, DEMO_TRAINING.price),
+      buyer === undefined ? undefined : depositUpTo(api, buyer, DEMO.training.price),
     ]);
     if (!hasBank) return;
     if (buyer !== undefined) await buyTraining(api, buyer, serviceId);
@@ -148,7 +135,7 @@ const offerTraining = async (api: DemoApi, trainer: Account): Promise<number> =>
   const { data } = await api.read(listOf(withId), 'GET', path, { token });
   if (data[0] !== undefined) return data[0].id;
   const created = z.object({ data: withId });
-  return (await api.read(created, 'POST', '/training-services', { token, body: DEMO_TRAINING })).data.id;
+  return (await api.read(created, 'POST', '/training-services', { token, body: DEMO.training })).data.id;
 };
 
 const hasTrainees = async (api: DemoApi, { token }: Account): Promise<boolean> =>
@@ -207,12 +194,12 @@ const seedSaver = async ({ api, log }: SeedOptions): Promise<void> => {
   if ((await withdrawalsOf(api, saver)).length === 0) {
     await Promise.all([
       updateProfile(api, saver, {
-        bank_account_number: SAVER_BANK_ACCOUNT,
+        bank_account_number: DEMO.bankAccounts.saver,
         current_password: DEMO_PASSWORD,
       }),
-      depositUpTo(api, saver, SAVER_DEPOSIT),
+      depositUpTo(api, saver, DEMO.saverTooman.deposit),
     ]);
-    await withdraw(api, saver, SAVER_WITHDRAWAL);
+    await withdraw(api, saver, DEMO.saverTooman.withdrawal);
   }
   await markComplete(api, saver, saverPerson);
 };

@@ -10,14 +10,14 @@ export const DEMO_PASSWORD = 'demo-password-1';
 /** The app that the pages name when none is configured. */
 export const DEMO_APP = { name: 'Demo Fitness', developer: 'Demo Developer' };
 
-/** Phone number of a demo account, from 1 (the administrator) to 7. */
-export const demoPhone = (number: number): string => `+98912000000${number}`;
+/** Phone numbers of the demo accounts; the first one is the administrator's. */
+const DEMO_PHONES = [1, 2, 3, 4, 5, 6, 7].map((number) => `+98912000000${number}`);
 
 const KNOWN: ReadonlySet<string> = new Set([
   DEMO_PASSWORD,
   DEMO_APP.name.toLowerCase(),
   DEMO_APP.developer.toLowerCase(),
-  ...[1, 2, 3, 4, 5, 6, 7].map(demoPhone),
+  ...DEMO_PHONES,
   'administrator@example.com',
   'sandbox',
   'sandbox@example.com',
