@@ -12,21 +12,11 @@ export const ONLY = env.BENCH_ONLY ?? '';
 
 /** The database, Redis and RabbitMQ in use. */
 export const SERVERS = env.BENCH_SERVERS ?? '';
-/** Path of wrk; undefined if it is not installed. */
-export const WRK = env.BENCH_WRK;
-/** Directory with the peers' packages; undefined if there are none. */
-export const PEER_PACKAGES = env.BENCH_PEERS;
-/** Path of PocketBase; undefined if it is not installed. */
-export const POCKETBASE = env.BENCH_POCKETBASE;
-/** A message for each peer that could not be installed. */
-export const SKIPPED_PEERS = JSON.parse(env.BENCH_SKIPPED ?? '[]') as string[];
+/** Path of wrk, directory with the peers' packages, and path of PocketBase. Each is undefined if it is not installed. */
+export const { BENCH_WRK: WRK, BENCH_PEERS: PEER_PACKAGES, BENCH_POCKETBASE: POCKETBASE } = env;
+/** A message for each program that could not be installed and each work that failed. */
+export const skipped = JSON.parse(env.BENCH_SKIPPED ?? '[]') as string[];
 
 /** Loads a package that is installed only for the benchmarks. */
 export const requirePeer = <T>(name: string): T =>
   createRequire(join(PEER_PACKAGES ?? '', 'package.json'))(name) as T;
-
-/** Environment of a child process, which needs `PATH` and similar variables. */
-export const environmentWith = (more: Readonly<Record<string, string>>): NodeJS.ProcessEnv => ({
-  ...env,
-  ...more,
-});

@@ -1,17 +1,17 @@
 /** Benchmark data, written with the services' stores or copied from rows that the product has written. */
 import { NO_MEDIA } from '@fitness/contracts/media-copy.ts';
 import { systemClock } from '@fitness/shared/kernel/clock.ts';
-import { createLog } from '@fitness/shared/kernel/log.ts';
 import { NEVER_BOOSTED } from '../services/content/src/domain/boost.ts';
 import { pickTrainingServiceFields } from '../services/content/src/domain/training-service.ts';
 import { createStore as createContentStore } from '../services/content/src/store/store.ts';
 import { newGym } from '../services/gyms/src/domain/gym.ts';
 import { createStore as createGymsStore } from '../services/gyms/src/store/store.ts';
 import { type Account, api, expectStatus, register } from '../test/e2e/support.ts';
-import { measure } from './figures.ts';
+import { measure } from './measure.ts';
+import { log, openDatabase } from './product.ts';
 import { seedPayments, seedUsers } from './seed-accounts.ts';
 import { FILES_OF_A_POST, seedPosts } from './seed-posts.ts';
-import { batches, newestIn, openDatabase, raiseSequence, TEXTS_BATCH } from './seed-rows.ts';
+import { batches, newestIn, raiseSequence } from './seed-rows.ts';
 
 /** Number of rows of each kind. */
 export interface Size {
@@ -33,8 +33,11 @@ export const REQUESTS_SIZE: Size = {
 export const PER_PAGE = 30;
 
 const AUTHORS = 40;
+/** Rows of one transaction, which has hundreds of index entries for the texts of each. */
+const AT_ONCE = 50;
+const now = systemClock.now();
 
-const gymOf = (id: number, now: Date) => {
+const gymOf = (id: number) => {
   const place = { lat: 35 + (id % 100) / 100, lng: 51 + ((id * 7) % 100) / 100 };
   const text = { name: `Gym ${id}`, address: `Street ${id}`, description: 'Strength and cardio' };
   return newGym(id, { ...text, ...place, isActive: true }, now);
@@ -42,17 +45,16 @@ const gymOf = (id: number, now: Date) => {
 
 const seedGyms = async (count: number): Promise<void> => {
   const connection = await openDatabase('gyms');
-  const store = createGymsStore(connection, createLog({ service: 'bench', level: 'warn' }));
-  const now = systemClock.now();
-  for (const ids of batches((await newestIn(connection, 'gyms')) + 1, count + 1, TEXTS_BATCH))
+  const store = createGymsStore(connection, log);
+  for (const ids of batches((await newestIn(connection, 'gyms')) + 1, count + 1, AT_ONCE))
     await store.transaction(async (session) => {
-      for (const id of ids) await store.gyms.insert(session, gymOf(id, now));
+      for (const id of ids) await store.gyms.insert(session, gymOf(id));
     });
   await raiseSequence(connection, 'gym', count);
   await connection.close();
 };
 
-const serviceOf = (id: number, user_id: number, now: Date) => ({
+const serviceOf = (id: number, user_id: number) => ({
   id,
   user_id,
   ...pickTrainingServiceFields({
@@ -72,15 +74,13 @@ const serviceOf = (id: number, user_id: number, now: Date) => ({
 const seedTrainingServices = async (count: number, userIds: readonly number[]): Promise<void> => {
   const connection = await openDatabase('content');
   const store = createContentStore(connection, systemClock);
-  const now = systemClock.now();
   const newest = await newestIn(connection, 'training_services');
-  for (const ids of batches(newest + 1, count + 1, TEXTS_BATCH))
+  for (const ids of batches(newest + 1, count + 1, AT_ONCE))
     await store.transaction(async (session) => {
-      for (const id of ids)
-        await store.trainingServices.insert(
-          session,
-          serviceOf(id, userIds[(count - id) % userIds.length] ?? 0, now),
-        );
+      for (const id of ids) {
+        const seller = userIds[(count - id) % userIds.length] ?? 0;
+        await store.trainingServices.insert(session, serviceOf(id, seller));
+      }
       const counted = { shardKey: 0, newest: ids.at(-1) };
       await store.counters.incrementServices(session, { active: ids.length }, counted);
     });
@@ -88,12 +88,10 @@ const seedTrainingServices = async (count: number, userIds: readonly number[]): 
   await connection.close();
 };
 
-const allPostsShowFiles = async (): Promise<boolean> => {
+const assertPostsShowFiles = async (): Promise<void> => {
   const { data } = expectStatus(await api('GET', `/posts?per_page=${PER_PAGE}`), 200).body;
-  return (
-    data.length === PER_PAGE &&
-    data.every(({ media }: { media: unknown[] }) => media.length === FILES_OF_A_POST)
-  );
+  const shown = data.flatMap(({ media }: { media: unknown[] }) => media).length;
+  if (shown !== PER_PAGE * FILES_OF_A_POST) throw new Error('the list of posts does not show their files');
 };
 
 export interface Data {
@@ -125,7 +123,7 @@ export const prepareData = async (): Promise<Data> => {
       await seedTrainingServices(size.trainingServices, userIds);
       await seedUsers(size.users, reader.id);
       await seedPayments(size.payments);
-      if (!(await allPostsShowFiles())) throw new Error('the list of posts does not show their files');
+      await assertPostsShowFiles();
       const seconds = (performance.now() - startedAt) / 1_000;
       console.log(`data: ${JSON.stringify(size)}, written in ${seconds.toFixed(0)} s`);
     },

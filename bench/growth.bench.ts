@@ -4,15 +4,14 @@
  * works take turns, so their samples are spread over time. The memory of each process is measured at rest and under load.
  */
 import { setTimeout as pause } from 'node:timers/promises';
-import { ONLY, ROUNDS, SKIPPED_PEERS } from './config.ts';
+import { ONLY, ROUNDS, skipped } from './config.ts';
 import { prepareData, type Size } from './data.ts';
-import { median, residentMiB } from './figures.ts';
-import { PRODUCT, totalOf } from './processes.ts';
-import { type Sample, sample, totalCpu, type Work } from './race.ts';
-import { conditions, printTable, spread } from './report.ts';
+import { median, type Sample, sample, totalCpu, type Work } from './measure.ts';
+import { PRODUCT, residentMiB, totalOf } from './processes.ts';
+import { conditions, printSkipped, printTable, spread } from './report.ts';
 import { debits } from './rows/debits.ts';
 import { passwords } from './rows/passwords.ts';
-import { anywhere, otherReads } from './rows/reads.ts';
+import { otherReads, posts } from './rows/reads.ts';
 
 const TIMES = [1, 10, 100] as const;
 const BASE: Size = { posts: 1_000, gyms: 200, trainingServices: 200, users: 300, payments: 1_000 };
@@ -27,17 +26,11 @@ const CONTENT_GOAL_MIB = 280;
 const MEMORY_EVERY_MS = 250;
 const SETTLED_MS = 12_000;
 
-const sizeOf = (times: number): Size => ({
-  posts: BASE.posts * times,
-  gyms: BASE.gyms * times,
-  trainingServices: BASE.trainingServices * times,
-  users: BASE.users * times,
-  payments: BASE.payments * times,
-});
+const sizeOf = (times: number): Size =>
+  Object.fromEntries(Object.entries(BASE).map(([kind, count]) => [kind, count * times])) as never;
 
-/** Samples by name of work, in the order of `TIMES`; empty if a size could not be measured. */
-const measured = new Map<string, { goals: NonNullable<Work['goals']>; sizes: Sample[][] }>();
-const skipped = [...SKIPPED_PEERS];
+/** By name of work; the samples are in the order of `TIMES`, and empty if a size could not be measured. */
+const measured = new Map<string, { work: Work; sizes: Sample[][] }>();
 
 await pause(SETTLED_MS);
 /** Resident memory: at rest, then the peak at each of `TIMES`. */
@@ -57,23 +50,23 @@ const attempt = async (what: string, run: () => Promise<unknown>): Promise<boole
 };
 
 const measureAll = async (times: number): Promise<void> => {
-  const all = [...(await anywhere(data.reader.token, BASE.posts * times)), ...others];
-  const works = all.filter(({ name }) => name.includes(ONLY));
+  const works = [...(await posts(data.reader.token, BASE.posts * times)), ...others];
+  const chosen = works.filter(({ name }) => name.includes(ONLY));
   // Without this, the first measurements would be of code that is not optimized yet.
-  if (times === TIMES[0]) for (const { name, run } of works) await attempt(`${name}, warm-up`, run);
-  const samples = new Map<Work, Sample[]>();
-  for (const work of works) if (await attempt(`${work.name}, ${times} ×`, work.run)) samples.set(work, []);
+  if (times === TIMES[0]) for (const { name, run } of chosen) await attempt(`${name}, warm-up`, run);
+  const working = new Map<Work, Sample[]>();
+  for (const work of chosen) {
+    const own: Sample[] = [];
+    if (await attempt(`${work.name}, ${times} ×`, work.run)) working.set(work, own);
+    measured.set(work.name, { work, sizes: [...(measured.get(work.name)?.sizes ?? []), own] });
+  }
   for (let round = 1; round <= ROUNDS; round += 1)
-    for (const [{ name, run }, own] of samples)
+    for (const [{ name, run }, own] of working)
       await attempt(`${name}, ${times} ×, round ${round}`, async () => {
         const one = await sample(run);
         own.push(one);
         console.log(`${times} ×, round ${round}: ${name}: ${totalOf(one.cpu).toFixed(2)} ms`);
       });
-  for (const work of works) {
-    const { sizes = [] } = measured.get(work.name) ?? {};
-    measured.set(work.name, { goals: work.goals ?? {}, sizes: [...sizes, samples.get(work) ?? []] });
-  }
 };
 
 for (const times of TIMES) {
@@ -86,7 +79,7 @@ for (const times of TIMES) {
   clearInterval(timer);
 }
 
-const rowOf = (name: string, { goals, sizes }: { goals: NonNullable<Work['goals']>; sizes: Sample[][] }) => {
+const rowOf = ({ work: { name, goals = {} }, sizes }: { work: Work; sizes: Sample[][] }) => {
   const totals = sizes.map(totalCpu);
   const largest = median(totals.at(-1) ?? []);
   const growth = largest / median(totals[0] ?? []);
@@ -94,7 +87,7 @@ const rowOf = (name: string, { goals, sizes }: { goals: NonNullable<Work['goals'
   const limits = [Number.isFinite(limit) && `${limit} ×`, Number.isFinite(costs) && `${costs} ms`];
   return [
     name,
-    ...totals.map((total) => (total.length === 0 ? '–' : spread(total))),
+    ...totals.map(spread),
     Number.isNaN(growth) ? '–' : growth.toFixed(2),
     `≤ ${limits.filter(Boolean).join(', ')}`,
     growth <= limit && largest <= costs ? 'met' : 'missed',
@@ -105,7 +98,7 @@ printTable(
   `CPU milliseconds of all processes and servers for one, by the size of the data; the goals are of the median of the largest. ` +
     `1 × is ${JSON.stringify(BASE)}. ${conditions()}`,
   ['work', ...TIMES.map((times) => `${times} ×`), 'to 1 ×', 'goal', 'result'],
-  [...measured].map(([name, measurement]) => rowOf(name, measurement)),
+  [...measured.values()].map(rowOf),
 );
 const restMiB = memory.reduce((sum, { mib: [rest = 0] }) => sum + rest, 0);
 printTable(
@@ -114,5 +107,5 @@ printTable(
   ['process', 'at rest', ...TIMES.map((times) => `${times} ×`)],
   memory.map(({ name, mib }) => [name, ...mib.map((value) => value.toFixed(0))]),
 );
-for (const reason of skipped) console.log(`Skipped: ${reason}`);
+printSkipped();
 process.exit();

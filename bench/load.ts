@@ -4,10 +4,10 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { environmentWith, SECONDS, WRK } from './config.ts';
-import type { Run } from './figures.ts';
+import { SECONDS, WRK } from './config.ts';
+import type { Run } from './measure.ts';
 
-export interface Load {
+interface Load {
   origin: string;
   /** Paths that are requested in turn. */
   paths: readonly string[];
@@ -20,20 +20,14 @@ export interface Load {
 
 export const CONNECTIONS = 32;
 
-/** One thread of wrk outpaces all measured processes and leaves the other cores to them. */
-const THREADS = 1;
-
-const SCRIPT = `
+/** Lua: the requests of a file whose lines have a path, or a path and a body, and the result as a line of JSON. */
+const script = (file: string): string => `
 local requests, at = {}, 0
 function init()
-  for line in io.lines(os.getenv("BENCH_PATHS")) do
+  for line in io.lines("${file}") do
     local path, body = line:match("^(%S+) (.+)$")
-    if body then
-      wrk.headers["content-type"] = "application/json"
-      requests[#requests + 1] = wrk.format("POST", path, nil, body)
-    else
-      requests[#requests + 1] = wrk.format("GET", line)
-    end
+    if body then wrk.headers["content-type"] = "application/json" end
+    requests[#requests + 1] = body and wrk.format("POST", path, nil, body) or wrk.format("GET", line)
   end
 end
 function request()
@@ -49,31 +43,22 @@ end
 
 const directory = mkdtempSync(join(tmpdir(), 'fitness-wrk-'));
 process.once('exit', () => rmSync(directory, { recursive: true, force: true }));
-const script = join(directory, 'load.lua');
-const list = join(directory, 'paths');
-writeFileSync(script, SCRIPT);
+const [lua, list] = [join(directory, 'load.lua'), join(directory, 'paths')];
+writeFileSync(lua, script(list));
 
 /** Throws if a response is missing or unsuccessful. */
-export const load = async ({
-  origin,
-  paths,
-  bodies = [],
-  headers = {},
-  seconds = SECONDS,
-  connections = CONNECTIONS,
-}: Load): Promise<Run> => {
+export const load = async ({ origin, paths, bodies, headers = {}, ...more }: Load): Promise<Run> => {
+  const { seconds = SECONDS, connections = CONNECTIONS } = more;
   if (WRK === undefined) throw new Error('wrk is not installed');
-  const lines = paths.map((path, index) =>
-    bodies.length === 0 ? path : `${path} ${JSON.stringify(bodies[index])}`,
-  );
+  const lines = paths.map((path, index) => (bodies ? `${path} ${JSON.stringify(bodies[index])}` : path));
   writeFileSync(list, `${lines.join('\n')}\n`);
   const options = [
-    ...[`-t${THREADS}`, `-c${connections}`, `-d${seconds}s`, '--timeout', '30s', '-s', script],
+    // One thread outpaces all measured processes and leaves the other cores to them.
+    ...['-t1', `-c${connections}`, `-d${seconds}s`, '--timeout', '30s', '-s', lua],
     ...Object.entries(headers).flatMap(([name, value]) => ['-H', `${name}: ${value}`]),
     origin,
   ];
-  const env = environmentWith({ BENCH_PATHS: list });
-  const { stdout } = await promisify(execFile)(WRK, options, { env });
+  const { stdout } = await promisify(execFile)(WRK, options);
   const run = JSON.parse(stdout.trim().split('\n').at(-1) ?? '') as Run & { failed: number };
   if (run.failed > 0) throw new Error(`${run.failed} of ${run.count} answers were no success`);
   if (run.count === 0) throw new Error(`no response within ${seconds} s`);

@@ -1,7 +1,6 @@
-/** CPU time of the product's processes and servers. */
+/** CPU time and memory of the product's processes and servers. */
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
-import { connectStack } from '../scripts/lib/stack-client.mjs';
-import { cpuMs } from './figures.ts';
+import { product } from './product.ts';
 
 /** CPU milliseconds by process name. */
 export type Cpu = Record<string, number>;
@@ -28,7 +27,7 @@ const listenerOn = (port: number): number | undefined => {
   });
 };
 
-const { servers, parts } = connectStack().describe();
+const { servers, parts } = product.describe();
 
 /** Process ids of the gateway and the services by name. */
 export const PRODUCT = Object.entries(parts).flatMap(([name, { pid }]): [string, number][] =>
@@ -44,16 +43,18 @@ const SERVERS = Object.entries({
   return pid === undefined ? [] : [[name, pid]];
 });
 
-/** The peer's process, if its CPU time is measured. */
-export const PEER = 'peer';
-
-export const cpuByProcess = (peer?: number): Cpu => {
-  const peers: [string, number][] = peer === undefined ? [] : [[PEER, peer]];
-  return Object.fromEntries([...PRODUCT, ...SERVERS, ...peers].map(([name, pid]) => [name, cpuMs(pid)]));
+/** CPU time of a process since its start. The kernel counts in hundredths of a second. */
+const cpuMs = (pid: number): number => {
+  // Skips the program name, which may contain spaces. proc(5) numbers the fields after it from 3.
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? [];
+  return (Number(fields[11]) + Number(fields[12])) * 10;
 };
 
-/** CPU milliseconds for each of `count` units between two measurements. */
-export const cpuPer = (count: number, before: Cpu, after: Cpu): Cpu =>
-  Object.fromEntries(Object.entries(after).map(([name, ms]) => [name, (ms - (before[name] ?? 0)) / count]));
+export const cpuByProcess = (): Cpu =>
+  Object.fromEntries([...PRODUCT, ...SERVERS].map(([name, pid]) => [name, cpuMs(pid)]));
 
 export const totalOf = (cpu: Cpu): number => Object.values(cpu).reduce((sum, ms) => sum + ms, 0);
+
+/** Resident memory of a process. */
+export const residentMiB = (pid: number): number =>
+  Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024;

@@ -1,9 +1,7 @@
 /** Prints figures as tables. */
 import { availableParallelism, cpus } from 'node:os';
-import { ROUNDS, SECONDS, SERVERS } from './config.ts';
-import { median } from './figures.ts';
-import { PEER, totalOf } from './processes.ts';
-import { medianCpu, type Raced, rates, totalCpu } from './race.ts';
+import { ROUNDS, SECONDS, SERVERS, skipped } from './config.ts';
+import { median, type Raced, type Sample, totalCpu } from './measure.ts';
 
 export const printTable = (title: string, head: readonly string[], rows: readonly string[][]): void => {
   const widths = head.map((name, column) =>
@@ -22,73 +20,55 @@ export const conditions = (): string =>
 const digits = (value: number): string => value.toFixed(value >= 100 ? 0 : value >= 10 ? 1 : 2);
 
 export const spread = (values: readonly number[]): string =>
-  `${digits(median(values))} (${digits(Math.min(...values))} to ${digits(Math.max(...values))})`;
-
-/** A figure with the goal of its median: `least` or `most`. */
-interface Figure {
-  name: string;
-  values: readonly number[];
-  least?: number | undefined;
-  most?: number | undefined;
-}
-
-const figuresOf = ({ work: { name, goals = {}, peer: rival }, ours, peer }: Raced): Figure[] => {
-  const figures: Figure[] = [];
-  if (rival !== undefined) {
-    const values = rates(ours).map((rate, round) => rate / (rates(peer)[round] ?? Number.NaN));
-    figures.push({ name: `${name}, of ${rival.name}`, values, least: goals.rate });
-  }
-  if (goals.totalCpu !== undefined)
-    figures.push({ name: `${name}, ms of all processes`, values: totalCpu(ours), most: goals.totalCpu });
-  const [process = '', most] = goals.cpu ?? [];
-  const cpuOf = (samples: Raced['ours'], of: string) => samples.map(({ cpu }) => cpu[of] ?? Number.NaN);
-  if (most !== undefined)
-    figures.push({ name: `${name}, ms of ${process}`, values: cpuOf(ours, process), most });
-  if (rival?.pid !== undefined)
-    figures.push({ name: `${name}, ms of ${rival.name} itself`, values: cpuOf(peer, PEER) });
-  return figures;
-};
+  values.length === 0
+    ? '–'
+    : `${digits(median(values))} (${digits(Math.min(...values))} to ${digits(Math.max(...values))})`;
 
 /** Compares unrounded values: a goal is missed even if rounding hides it. */
-const rowOf = ({ name, values, least, most }: Figure): string[] => {
-  const value = median(values);
-  if (least !== undefined) return [name, `≥ ${least}`, spread(values), value >= least ? 'met' : 'missed'];
-  if (most !== undefined) return [name, `≤ ${most}`, spread(values), value <= most ? 'met' : 'missed'];
-  return [name, '–', spread(values), '–'];
+const judged = (text: string, value: number, { least = 0, most = Number.POSITIVE_INFINITY }): string => {
+  const goals = [least > 0 && `≥ ${least}`, Number.isFinite(most) && `≤ ${most}`].filter(Boolean);
+  return [text, ...goals, goals.length > 0 && (value >= least && value <= most ? 'met' : 'missed')]
+    .filter(Boolean)
+    .join(', ');
 };
 
-const cpuTable = (results: readonly Raced[]): [head: string[], rows: string[][]] => {
-  // Work that is compared with two peers was measured twice; the first one is shown.
-  const first = new Map(results.map(({ work, ours }) => [work.name, medianCpu(ours)] as const).toReversed());
-  const processes = [...new Set([...first.values()].flatMap((cpu) => Object.keys(cpu)))];
+const rates = (samples: readonly Sample[]): number[] => samples.map(({ perSecond }) => perSecond);
+
+const rowOf = ({ work: { name, peer: rival, goals = {} }, ours, peer }: Raced): string[] => {
+  const ratios = rates(peer).map((rate, round) => (rates(ours)[round] ?? Number.NaN) / rate);
   return [
-    ['CPU for one, in milliseconds', ...processes, 'together'],
-    [...first]
-      .toReversed()
-      .map(([name, cpu]) => [
-        name,
-        ...processes.map((process) => (cpu[process] ?? 0).toFixed(2)),
-        totalOf(cpu).toFixed(2),
-      ]),
+    name,
+    spread(rates(ours)),
+    rival?.name ?? '–',
+    spread(rates(peer)),
+    judged(spread(ratios), median(ratios), { least: goals.rate ?? 0 }),
+    judged(spread(totalCpu(ours)), median(totalCpu(ours)), { most: goals.totalCpu }),
   ];
 };
 
-export const report = (results: readonly Raced[], skipped: readonly string[]): void => {
+const costOf = ({ work: { name, goals }, ours }: Raced, processes: readonly string[]): string[] => {
+  const cells = processes.map((process) => {
+    const ms = median(ours.map(({ cpu }) => cpu[process] ?? 0));
+    return judged(ms.toFixed(2), ms, { most: goals?.cpu?.[process] });
+  });
+  return [name, ...cells, median(totalCpu(ours)).toFixed(2)];
+};
+
+export const report = (results: readonly Raced[]): void => {
   printTable(
-    `Goals; ms is CPU time for one. ${conditions()}`,
-    ['work', 'goal', 'measured', 'result'],
-    results.flatMap(figuresOf).map(rowOf),
+    conditions(),
+    ['work', 'per second', 'beside', 'its rate', 'ratio, goal', 'CPU ms of all for one, goal'],
+    results.map(rowOf),
   );
+  const processes = Object.keys(results[0]?.ours[0]?.cpu ?? {});
   printTable(
-    'Rates, in the same run.',
-    ['work', 'ours, per second', 'peer, per second', 'peer'],
-    results.map(({ work, ours, peer }) => [
-      work.name,
-      spread(rates(ours)),
-      peer.length === 0 ? '–' : spread(rates(peer)),
-      work.peer?.name ?? '–',
-    ]),
+    'CPU by process, in milliseconds for one.',
+    ['work', ...processes, 'together'],
+    results.map((raced) => costOf(raced, processes)),
   );
-  printTable('Cost by process.', ...cpuTable(results));
+  printSkipped();
+};
+
+export const printSkipped = (): void => {
   for (const reason of skipped) console.log(`Skipped: ${reason}`);
 };

@@ -9,7 +9,6 @@
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
-import { remaining } from '../packages/shared/src/kernel/progress.mjs';
 import { explain } from '../scripts/lib/explain.mjs';
 import { Failure, Stopped } from '../scripts/lib/failure.mjs';
 import { ensurePackages } from '../scripts/lib/packages.mjs';
@@ -49,24 +48,22 @@ function end(exitCode) {
 }
 
 function chosenBenchmarks() {
-  const all = readdirSync(join(root, 'bench')).filter((name) => name.endsWith('.bench.ts'));
+  const files = readdirSync(join(root, 'bench')).filter((name) => name.endsWith('.bench.ts'));
+  const all = files.map((name) => basename(name, '.bench.ts'));
   const selected = process.argv.slice(2);
-  const unknown = selected.find((name) => !all.includes(`${name}.bench.ts`));
-  if (unknown) {
-    const available = all.map((name) => basename(name, '.bench.ts')).join(', ');
-    throw new Failure(`there is no benchmark "${unknown}"; there are: ${available}`);
-  }
-  return selected.length > 0 ? selected.map((name) => `${name}.bench.ts`) : all;
+  const unknown = selected.find((name) => !all.includes(name));
+  if (unknown) throw new Failure(`there is no benchmark "${unknown}"; there are: ${all.join(', ')}`);
+  return selected.length > 0 ? selected : all;
 }
 
 /** @param {string} name @param {NodeJS.ProcessEnv} environment */
 async function run(name, environment) {
-  log(`\n== ${basename(name, '.bench.ts')}`);
+  log(`\n== ${name}`);
   const child = supervisor.start({
     name: 'bench',
     tier: 'tool',
     command: nodeBinary,
-    args: ['--disable-warning=ExperimentalWarning', join(root, 'bench', name)],
+    args: ['--disable-warning=ExperimentalWarning', join(root, 'bench', `${name}.bench.ts`)],
     cwd: root,
     env: { ...process.env, ...environment },
   });
@@ -75,53 +72,36 @@ async function run(name, environment) {
   return child.ended === 'exit code 0';
 }
 
-/** @param {ReturnType<typeof connectStack>} product @param {Record<string, string>} environment */
-async function restartWith(product, environment) {
-  for (const name of ['content', 'gyms']) {
-    await product.stop(name);
-    await product.start(name, environment);
-  }
-}
-
 async function main() {
   const names = chosenBenchmarks();
-  await ensurePackages({
-    logFile: join(logDirectory, 'npm-ci.log'),
-    log,
-    development: true,
-  });
+  await ensurePackages({ logFile: join(logDirectory, 'npm-ci.log'), log, development: true });
   await handOverToProjectNode();
-  const withPeers = names.includes('requests.bench.ts');
-  const peers = await preparePeers(supervisor, { withPeers, logDirectory, log });
+  const peers = await preparePeers(
+    { supervisor, logDirectory, log },
+    { withPeers: names.includes('requests') },
+  );
   directory = mkdtempSync(join(tmpdir(), 'fitness-bench-'));
   const [mongodb = 0, redis = 0, rabbitmq = 0, rabbitmqDistribution = 0, epmd = 0] = await freePorts(5);
   const ports = { mongodb, redis, rabbitmq, rabbitmqDistribution, epmd };
   const context = { supervisor, directory, ephemeral: true, logDirectory, ports, log };
-  const servers = await startServers(context, ({ name, took, choice }) => log(`${name}: ${choice}, ${took}`));
+  const servers = await startServers(context);
   removeServers = servers.remove;
   const elapsed = stopwatch();
   const stack = await startStack({ supervisor, servers, directory, logDirectory });
-  log(`the product is up after ${elapsed()}`);
   const { LIST_CACHE_MIB } = process.env;
-  if (LIST_CACHE_MIB) await restartWith(connectStack(stack.file), { LIST_CACHE_MIB });
+  if (LIST_CACHE_MIB)
+    for (const name of ['content', 'gyms']) await connectStack(stack.file).restart(name, { LIST_CACHE_MIB });
+  const { mongodb: database, redis: cache, rabbitmq: broker } = servers;
   const environment = {
     ...servers.environment,
     ...peers,
-    BENCH_SERVERS: [servers.mongodb, servers.redis, servers.rabbitmq]
-      .map(({ name, choice }) => `${name}: ${choice}`)
-      .join(', '),
+    BENCH_SERVERS: [database, cache, broker].map(({ name, choice }) => `${name}: ${choice}`).join(', '),
     E2E_BASE_URL: stack.url,
     E2E_SANDBOX_URL: stack.sandboxUrl,
     E2E_STACK: stack.file,
   };
   let failed = 0;
-  const startedAt = performance.now();
-  for (const [index, name] of names.entries()) {
-    if (!(await run(name, environment))) failed += 1;
-    const [done, total] = [index + 1, names.length];
-    const left = remaining({ done, total, elapsedMs: performance.now() - startedAt });
-    if (left) log(`\n${done} of ${total} benchmarks done, ${left}`);
-  }
+  for (const name of names) if (!(await run(name, environment))) failed += 1;
   log(`\n${names.length} benchmarks in ${elapsed()}, ${failed} failed`);
   return failed;
 }

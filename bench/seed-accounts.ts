@@ -13,7 +13,8 @@ import { createEntries } from '../services/wallet/src/store/entries.ts';
 import { type EntryDocument, registerModels } from '../services/wallet/src/store/models.ts';
 import { toDocument as toPaymentDocument } from '../services/wallet/src/store/payment-document.ts';
 import { createSeals } from '../services/wallet/src/store/seals.ts';
-import { batches, type Database, insertAll, insertTexts, openDatabase, raiseSequence } from './seed-rows.ts';
+import { type Database, openDatabase } from './product.ts';
+import { batches, insertAll, raiseSequence } from './seed-rows.ts';
 
 /** Ids above the product's own and below those of other benchmarks. */
 const [FIRST_ID, END_ID] = [500_000_000, 600_000_000];
@@ -28,8 +29,6 @@ const userOf = (model: StoredUser, id: number): StoredUser => {
   return { ...model, _id: id, ...names, referral_code: `COPY${id}` };
 };
 
-const toTexts = (user: StoredUser) => toTextDocuments(user._id, searchGrams(user));
-
 /** Writes copies of this account until there are `count`. */
 export const seedUsers = async (count: number, accountId: number): Promise<void> => {
   const database = await openDatabase('identity');
@@ -40,21 +39,17 @@ export const seedUsers = async (count: number, accountId: number): Promise<void>
   for (const ids of batches(first, FIRST_ID + count)) {
     const users = ids.map((id) => userOf(model, id));
     await insertAll(database, 'users', users);
-    await insertTexts(database, 'users_texts', users, toTexts);
-    const keys = users.flatMap((user) =>
-      LOGIN_FIELDS.map((field) => ({
-        _id: loginKey(field, user[field]),
-        user_id: user._id,
-        stamp: randomUUID(),
-      })),
+    const texts = users.flatMap((user) => toTextDocuments(user._id, searchGrams(user)));
+    await insertAll(database, 'users_texts', texts);
+    const keysOf = (user: StoredUser) => LOGIN_FIELDS.map((field) => loginKey(field, user[field]));
+    const keys = users.flatMap((user) => keysOf(user).map((_id) => ({ _id, user_id: user._id })));
+    await insertAll(
+      database,
+      'login_keys',
+      keys.map((key) => ({ ...key, stamp: randomUUID() })),
     );
-    await insertAll(database, 'login_keys', keys);
-    const tokens = ids.map((id) => ({
-      ...token,
-      _id: randomBytes(32).toString('hex'),
-      user_id: id,
-      token_number: id,
-    }));
+    const owners = ids.map((id) => ({ user_id: id, token_number: id }));
+    const tokens = owners.map((owner) => ({ ...token, _id: randomBytes(32).toString('hex'), ...owner }));
     await insertAll(database, 'tokens', tokens);
   }
   await raiseSequence(database, 'users', FIRST_ID + count - 1);

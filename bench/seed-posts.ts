@@ -2,7 +2,6 @@
  * Writes many posts as content stores them, with grams, counters and copies of their files, and the files as media stores them.
  */
 import { createHash } from 'node:crypto';
-import type { MediaCopy } from '@fitness/contracts/media-copy.ts';
 import { formatTimestamp, systemClock } from '@fitness/shared/kernel/clock.ts';
 import { documentGrams } from '@fitness/shared/kernel/text-search.ts';
 import { toTextDocuments } from '@fitness/shared/lists/texts.ts';
@@ -12,7 +11,8 @@ import { userProfile } from '../services/content/src/domain/profile.ts';
 import { toPostDocument } from '../services/content/src/store/posts.ts';
 import { createStore, type Store } from '../services/content/src/store/store.ts';
 import { targetKey } from '../services/media/src/domain/media.ts';
-import { batches, insertAll, insertTexts, newestIn, openDatabase, raiseSequence } from './seed-rows.ts';
+import { openDatabase } from './product.ts';
+import { batches, insertAll, newestIn, raiseSequence } from './seed-rows.ts';
 
 /** Number of files of each post. */
 export const FILES_OF_A_POST = 2;
@@ -65,24 +65,16 @@ export const rareWords = (posts: number): string[] =>
 const isDraft = (id: number): boolean => id % DRAFT_EVERY === 0;
 
 const rareWordOf = (id: number): string =>
-  rareWord(Math.floor(id / BLOCK) * RARE_WORDS_OF_A_BLOCK + (id % DRAFT_EVERY) - 1);
+  isDraft(id) ? '' : rareWord(Math.floor(id / BLOCK) * RARE_WORDS_OF_A_BLOCK + (id % DRAFT_EVERY) - 1);
 
 const postTarget = (id: number) => ({ attachable_type: 'App\\Models\\Posts\\Post', attachable_id: id });
 
 /** Fields that media and the post's copy have in common. */
-const fileOf = (postId: number, index: number, created_at: Date) => {
-  const id = FIRST_FILE_ID + postId * FILES_OF_A_POST + index;
-  return { id, filename: `photo-${index}.webp`, mime_type: 'image/webp', size: 80_000 + id, created_at };
-};
-
-const filesOf = (postId: number, created_at: Date) =>
-  Array.from({ length: FILES_OF_A_POST }, (_, index) => fileOf(postId, index, created_at));
-
-/** The post's copy of its files. Each attachment was one change. */
-const mediaOf = (postId: number, written: Date): MediaCopy => ({
-  version: FILES_OF_A_POST,
-  files: filesOf(postId, written).map((file) => ({ ...file, created_at: formatTimestamp(file.created_at) })),
-});
+const filesOf = (postId: number) =>
+  Array.from({ length: FILES_OF_A_POST }, (_, index) => {
+    const id = FIRST_FILE_ID + postId * FILES_OF_A_POST + index;
+    return { id, filename: `photo-${index}.webp`, mime_type: 'image/webp', size: 80_000 + id };
+  });
 
 /** A post on the profile of one of the users, always the same for the same id. */
 export const postOf = (id: number, userIds: readonly number[]): Post => {
@@ -93,7 +85,7 @@ export const postOf = (id: number, userIds: readonly number[]): Post => {
     profile: userProfile(userId).ref,
     ...pickPostFields({
       title: textOf(id, 3),
-      content: isDraft(id) ? `${textOf(id + 1, 8)} ${id}` : `${textOf(id + 1, 7)} ${rareWordOf(id)} ${id}`,
+      content: `${textOf(id + 1, 7)} ${rareWordOf(id)} ${id}`,
       is_draft: isDraft(id),
       in_blog: id % 4 === 0,
     }),
@@ -103,7 +95,11 @@ export const postOf = (id: number, userIds: readonly number[]): Post => {
     created_at: written,
     updated_at: written,
     version: 1,
-    media: mediaOf(id, written),
+    // Each attachment was one change.
+    media: {
+      version: FILES_OF_A_POST,
+      files: filesOf(id).map((file) => ({ ...file, created_at: formatTimestamp(written) })),
+    },
   };
 };
 
@@ -121,13 +117,14 @@ const countPosts = (store: Store, posts: readonly Post[]): Promise<void> =>
 
 /** The files of a post as media stores them. */
 const toMediaDocuments = ({ id: postId, owner_user_id, created_at }: Post) =>
-  filesOf(postId, created_at).map(({ id, ...file }) => ({
+  filesOf(postId).map(({ id, ...file }) => ({
     _id: id,
     ...postTarget(postId),
     target: targetKey(postTarget(postId)),
     public_target: targetKey(postTarget(postId)),
     purpose: null,
     ...file,
+    created_at,
     sha256: createHash('sha256').update(String(id)).digest('hex'),
     storage_key: `bench-${id}`,
     uploaded_by: owner_user_id,
@@ -158,7 +155,7 @@ export const seedPosts = async (newest: number, userIds: readonly number[]): Pro
     const posts = ids.map((id) => postOf(id, userIds));
     const documents = posts.map((post) => toPostDocument(post, userProfile(post.profile.id).state));
     await insertAll(content, 'posts', documents);
-    await insertTexts(content, 'posts_texts', posts, toTexts);
+    await insertAll(content, 'posts_texts', posts.flatMap(toTexts));
     await insertAll(media, 'media', posts.flatMap(toMediaDocuments));
     await insertAll(media, 'media_gates', posts.map(toAttachmentGuard));
     await countPosts(store, posts);

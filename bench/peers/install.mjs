@@ -15,82 +15,58 @@ const packages = {
 };
 const pocketBase = 'github.com/pocketbase/pocketbase/examples/base@v0.36.8';
 
-const directory = join(dataDirectory, 'bench-peers');
-
 /**
  * Installs the load generator and, if requested, the peers; each only once. Variables of missing programs are
  * absent, and `BENCH_SKIPPED` has a message for each.
- * @param {import('../../scripts/lib/supervisor.mjs').Supervisor} supervisor
- * @param {{ withPeers: boolean, logDirectory: string, log: (line: string) => void }} options
+ * @param {{ supervisor: import('../../scripts/lib/supervisor.mjs').Supervisor, logDirectory: string, log: (line: string) => void }} context
+ * @param {{ withPeers: boolean }} options
  * @returns {Promise<NodeJS.ProcessEnv>}
  */
-export async function preparePeers(supervisor, { withPeers, logDirectory, log }) {
+export async function preparePeers({ supervisor, logDirectory, log }, { withPeers }) {
   /** @type {string[]} */
   const skipped = [];
-  const context = { supervisor, logDirectory, log, skipped };
-  const variables = {
-    BENCH_WRK: await ensureWrk(context),
-    BENCH_PEERS: withPeers ? await ensurePackages(context) : undefined,
-    BENCH_POCKETBASE: withPeers ? await ensurePocketBase(context) : undefined,
-  };
-  const present = Object.entries(variables).filter(([, value]) => value !== undefined);
-  return { ...Object.fromEntries(present), BENCH_SKIPPED: JSON.stringify(skipped) };
-}
+  const logFile = join(logDirectory, 'bench-peers.log');
 
-/**
- * @typedef {object} Context
- * @property {import('../../scripts/lib/supervisor.mjs').Supervisor} supervisor
- * @property {string} logDirectory
- * @property {(line: string) => void} log
- * @property {string[]} skipped
- */
-
-/** @param {Context} context */
-async function ensureWrk({ supervisor, logDirectory, skipped }) {
-  const existing = findExecutable('wrk');
-  if (existing) return existing;
-  const installed = canInstall() && (await aptInstall(supervisor, ['wrk'], logDirectory));
-  if (!installed) skipped.push('Without wrk, which apt-get cannot install here, no request is measured.');
-  return findExecutable('wrk');
-}
-
-/** @param {Context} context */
-async function ensurePackages({ supervisor, logDirectory, log, skipped }) {
-  const versions = Object.entries(packages).map(([name, version]) => `${name}@${version}`);
-  const home = join(directory, 'npm');
-  const complete = join(home, `complete-${versions.join('_').replaceAll(/[^\w.@-]/g, '-')}`);
-  if (existsSync(complete)) return home;
-  const npm = findExecutable('npm');
-  mkdirSync(home, { recursive: true });
-  writeFileSync(join(home, 'package.json'), JSON.stringify({ private: true, dependencies: packages }));
-  log(`peers: installing ${versions.join(', ')} (once)`);
-  const args = ['install', '--no-audit', '--no-fund', '--ignore-scripts', '--no-package-lock'];
-  const logFile = join(logDirectory, 'npm-peers.log');
-  if (npm && (await runTool(supervisor, { name: 'npm', command: npm, args, cwd: home, logFile }))) {
+  /**
+   * Installs into a directory whose name has the version, with a program of this machine. Returns the directory.
+   * @param {string} name
+   * @param {string} program
+   * @param {(home: string) => { args: string[], env?: NodeJS.ProcessEnv }} install
+   */
+  async function ensure(name, program, install) {
+    const home = join(dataDirectory, 'bench-peers', name.replaceAll(/[^\w.@-]/g, '-'));
+    const complete = join(home, '.complete');
+    if (existsSync(complete)) return home;
+    mkdirSync(home, { recursive: true });
+    const { args, env = process.env } = install(home);
+    log(`peers: ${program} installs ${name} (once; it may take minutes)`);
+    const command = findExecutable(program);
+    if (!command || !(await runTool(supervisor, { name: program, command, args, cwd: home, env, logFile }))) {
+      skipped.push(`${program} is missing, or could not install ${name}; see ${logFile}.`);
+      return undefined;
+    }
     writeFileSync(complete, '');
     return home;
   }
-  skipped.push(`npm could not install ${versions.join(', ')}; see ${logFile}.`);
-  return undefined;
-}
 
-/** @param {Context} context */
-async function ensurePocketBase({ supervisor, logDirectory, log, skipped }) {
-  const version = pocketBase.slice(pocketBase.lastIndexOf('@') + 1);
-  const home = join(directory, `pocketbase-${version}`);
-  const program = join(home, 'base');
-  if (existsSync(program)) return program;
-  const go = findExecutable('go');
-  if (!go) {
-    skipped.push('PocketBase is compiled by Go, which is not installed.');
-    return undefined;
-  }
-  mkdirSync(home, { recursive: true });
-  log(`peers: compiling PocketBase ${version} (once; it takes minutes)`);
-  const logFile = join(logDirectory, 'pocketbase.log');
-  const env = { ...process.env, GOBIN: home };
-  if (await runTool(supervisor, { name: 'go', command: go, args: ['install', pocketBase], env, logFile }))
-    return program;
-  skipped.push(`Go could not compile ${pocketBase}; see ${logFile}.`);
-  return undefined;
+  const npm = (/** @type {string} */ home) => {
+    writeFileSync(join(home, 'package.json'), JSON.stringify({ private: true, dependencies: packages }));
+    return { args: ['install', '--no-audit', '--no-fund', '--ignore-scripts', '--no-package-lock'] };
+  };
+  const go = (/** @type {string} */ home) => ({
+    args: ['install', pocketBase],
+    env: { ...process.env, GOBIN: home },
+  });
+  if (!findExecutable('wrk') && canInstall()) await aptInstall(supervisor, ['wrk'], logDirectory);
+  const wrk = findExecutable('wrk');
+  if (!wrk) skipped.push('Without wrk, which apt-get cannot install here, no request is measured.');
+  const versions = Object.entries(packages).map(([name, version]) => `${name}@${version}`);
+  const peers = withPeers ? await ensure(versions.join('_'), 'npm', npm) : undefined;
+  const compiled = withPeers ? await ensure(pocketBase, 'go', go) : undefined;
+  return {
+    ...(wrk && { BENCH_WRK: wrk }),
+    ...(peers && { BENCH_PEERS: peers }),
+    ...(compiled && { BENCH_POCKETBASE: join(compiled, 'base') }),
+    BENCH_SKIPPED: JSON.stringify(skipped),
+  };
 }

@@ -1,23 +1,129 @@
-/** The peers installed by `install.mjs`. */
+/** Starts the programs that requests are compared with, as child processes that end with this one. */
+import { execFile, fork, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { freePorts } from '../../scripts/lib/ports.mjs';
+import { eventually } from '../../test/e2e/support.ts';
 import { PEER_PACKAGES, POCKETBASE } from '../config.ts';
-import { type FastifyPeers, startFastifyPeers } from './fastify.ts';
-import { type PocketBase, startPocketBase } from './pocketbase.ts';
+import { FILES_OF_A_POST, postOf } from '../seed-posts.ts';
 
 /** A peer is undefined if it is not installed. */
 export interface Peers {
-  fastify?: FastifyPeers | undefined;
-  pocketBase?: PocketBase | undefined;
+  /** `page` serves the response at any path, and serializes it from an object at `/serialized`. */
+  fastify?: { page: string; proxy: string; token: string } | undefined;
+  /** `token` is that of an ordinary user. */
+  pocketBase?: { origin: string; token: string } | undefined;
 }
 
-export interface PeerData {
-  /** The response body of the proxied page. */
-  answer: string;
-  posts: number;
-  /** Authors of the posts. */
-  userIds: readonly number[];
-}
+const startFastify = async (role: string, argument: string): Promise<{ origin: string; token: string }> => {
+  const main = fileURLToPath(new URL('./fastify/main.ts', import.meta.url));
+  const child = fork(main, [role], { execArgv: ['--disable-warning=ExperimentalWarning'] });
+  process.once('exit', () => child.kill('SIGKILL'));
+  child.send(argument);
+  const ended = once(child, 'exit').then(() => Promise.reject(new Error(`the peer ${role} has ended`)));
+  const [message] = await Promise.race([once(child, 'message'), ended]);
+  return message;
+};
 
-export const startPeers = async ({ answer, posts, userIds }: PeerData): Promise<Peers> => ({
+const startFastifyPeers = async (answer: string): Promise<Peers['fastify']> => {
+  const { origin: page } = await startFastify('page', answer);
+  const { origin: proxy, token } = await startFastify('proxy', page);
+  return { page, proxy, token };
+};
+
+const SUPERUSER = 'root@example.com';
+const READER = 'reader@example.com';
+const PASSWORD = 'benchmark-password-1';
+
+/** The index matches the queries: the list rule uses `is_draft`, and `created` is the order. */
+const POSTS = {
+  name: 'posts',
+  type: 'base',
+  listRule: 'is_draft = false',
+  viewRule: 'is_draft = false',
+  fields: [
+    { name: 'title', type: 'text', required: true },
+    { name: 'content', type: 'text', max: 20_000 },
+    { name: 'is_draft', type: 'bool' },
+    { name: 'in_blog', type: 'bool' },
+    { name: 'user_id', type: 'number' },
+    { name: 'files', type: 'file', maxSelect: 10, maxSize: 26_214_400 },
+    { name: 'created', type: 'autodate', onCreate: true },
+    { name: 'updated', type: 'autodate', onCreate: true, onUpdate: true },
+  ],
+  indexes: ['CREATE INDEX idx_posts_created ON posts (is_draft, created)'],
+};
+
+const randomHex = (length: number): string => randomBytes(length).toString('hex').slice(0, length);
+
+/** The same posts, each with two files in a field of files. */
+const insertPosts = (file: string, count: number, userIds: readonly number[]): void => {
+  const database = new DatabaseSync(file, { timeout: 10_000 });
+  const columns = 'id, title, content, is_draft, in_blog, user_id, files, created, updated';
+  const insert = database.prepare(`INSERT INTO posts (${columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`);
+  database.exec('BEGIN');
+  for (let id = 1; id <= count; id += 1) {
+    const { title, content, is_draft, in_blog, owner_user_id, created_at } = postOf(id, userIds);
+    const written = created_at.toISOString().replace('T', ' ');
+    const files = Array.from({ length: FILES_OF_A_POST }, () => `photo_${randomHex(10)}.webp`);
+    const flags = [Number(is_draft), Number(in_blog), owner_user_id];
+    insert.run(randomHex(15), title, content, ...flags, JSON.stringify(files), written, written);
+  }
+  database.exec('COMMIT');
+  database.exec('ANALYZE');
+  database.close();
+};
+
+const startPocketBase = async (
+  command: string,
+  count: number,
+  userIds: readonly number[],
+): Promise<Peers['pocketBase']> => {
+  const directory = mkdtempSync(join(tmpdir(), 'fitness-pocketbase-'));
+  // PocketBase reads and writes its migrations in a folder next to the data.
+  const data = join(directory, 'data');
+  await promisify(execFile)(command, ['superuser', 'upsert', SUPERUSER, PASSWORD, '--dir', data]);
+  const [port] = await freePorts(1);
+  const origin = `http://127.0.0.1:${port}`;
+  const child = spawn(command, ['serve', '--dev=false', '--http', `127.0.0.1:${port}`, '--dir', data]);
+  process.once('exit', () => {
+    child.kill('SIGKILL');
+    rmSync(directory, { recursive: true, force: true, maxRetries: 5 });
+  });
+  await eventually(() =>
+    fetch(`${origin}/api/health`).then(
+      ({ ok }) => ok,
+      () => false,
+    ),
+  );
+  const post = async (path: string, body: object, token = ''): Promise<{ token: string }> => {
+    const headers = { authorization: token, 'content-type': 'application/json' };
+    const init = { method: 'POST', headers, body: JSON.stringify(body) };
+    const response = await fetch(`${origin}/api/collections${path}`, init);
+    if (!response.ok) throw new Error(`PocketBase ${path}: ${response.status} ${await response.text()}`);
+    return (await response.json()) as { token: string };
+  };
+  const logIn = async (collection: string, identity: string) =>
+    (await post(`/${collection}/auth-with-password`, { identity, password: PASSWORD })).token;
+  const root = await logIn('_superusers', SUPERUSER);
+  await post('', POSTS, root);
+  await post('/users/records', { email: READER, password: PASSWORD, passwordConfirm: PASSWORD }, root);
+  insertPosts(join(data, 'data.db'), count, userIds);
+  return { origin, token: await logIn('users', READER) };
+};
+
+/** `answer` is the response body of the proxied page; the users are the authors of the posts. */
+export const startPeers = async (
+  answer: string,
+  posts: number,
+  userIds: readonly number[],
+): Promise<Peers> => ({
   fastify: PEER_PACKAGES ? await startFastifyPeers(answer) : undefined,
-  pocketBase: POCKETBASE ? await startPocketBase(posts, userIds) : undefined,
+  pocketBase: POCKETBASE ? await startPocketBase(POCKETBASE, posts, userIds) : undefined,
 });

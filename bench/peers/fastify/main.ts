@@ -1,14 +1,10 @@
 /**
- * Peers of the gateway, using the packages in the folder `BENCH_PEERS`. One is a bare Fastify that serves one response. The other is
- * `@fastify/http-proxy` in front of it, which checks a JWT and counts requests by address.
- *
- *   node main.ts page <file with the response>
- *   node main.ts proxy <origin of the page>
- *
- * It prints a JSON line with its origin, and the proxy also prints a token.
+ * Peers of the gateway, using the packages in the folder `BENCH_PEERS`. `page` is a bare Fastify that serves one response (JSON). `proxy`
+ * is `@fastify/http-proxy` in front of it, which checks a JWT and counts requests by address. The first message is the response, or the
+ * origin of the page. The answer is the origin, and a token for the proxy.
  */
 import { randomBytes } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { once } from 'node:events';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { requirePeer } from '../../config.ts';
 
@@ -16,15 +12,15 @@ type Plugin = Parameters<FastifyInstance['register']>[0];
 type Proxy = FastifyInstance & { jwt: { sign(claims: object): string } };
 
 const app = requirePeer<(options: object) => FastifyInstance>('fastify')({ logger: false });
-const [role, argument = ''] = process.argv.slice(2);
+const role = process.argv[2];
+const [argument] = await once(process, 'message');
 /** A limit that is never reached: its cost is measured, not its refusals. */
 const MANY = 1_000_000_000;
 
 if (role === 'page') {
-  const text = readFileSync(argument, 'utf8');
-  const value: unknown = JSON.parse(text);
+  const value: unknown = JSON.parse(argument);
   app.get('/serialized', async () => value);
-  app.get('/*', async (_request, reply) => reply.type('application/json; charset=utf-8').send(text));
+  app.get('/*', async (_request, reply) => reply.type('application/json; charset=utf-8').send(argument));
 } else {
   await app.register(requirePeer<Plugin>('@fastify/jwt'), { secret: randomBytes(32).toString('hex') });
   await app.register(requirePeer<Plugin>('@fastify/rate-limit'), { max: MANY, timeWindow: 60_000 });
@@ -33,7 +29,6 @@ if (role === 'page') {
   };
   await app.register(requirePeer<Plugin>('@fastify/http-proxy'), { upstream: argument, preHandler });
 }
-const address = await app.listen({ host: '127.0.0.1', port: 0 });
-const token =
-  role === 'page' ? undefined : (app as Proxy).jwt.sign({ sub: '1', permissions: ['posts.view'] });
-process.stdout.write(`${JSON.stringify({ origin: address, token })}\n`);
+const origin = await app.listen({ host: '127.0.0.1', port: 0 });
+const claims = { sub: '1', permissions: ['posts.view'] };
+process.send?.({ origin, token: role === 'page' ? '' : (app as Proxy).jwt.sign(claims) });

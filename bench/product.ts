@@ -1,0 +1,45 @@
+/** The running product: its databases, its services over gRPC, and databases beside it. */
+import { createGrpcClient } from '@fitness/shared/grpc/client.ts';
+import { createLog } from '@fitness/shared/kernel/log.ts';
+import type { ProcessName } from '@fitness/shared/kernel/process-name.ts';
+import { type ClientSession, connectMongo } from '@fitness/shared/mongo/connect.ts';
+import { openCallerSigner } from '@fitness/shared/process-identity/open-caller-signer.ts';
+import { connectStack } from '../scripts/lib/stack-client.mjs';
+
+export const product = connectStack();
+const { MONGODB_URI: uri } = product.describe().servers;
+export const log = createLog({ service: 'bench', level: 'warn' });
+
+/** Signs in the name of this process. A signer reuses a context for seconds. */
+export const signerOf = (name: ProcessName) =>
+  openCallerSigner(name, product.part(name).environment as never, log);
+
+/** A client of `target` in the name of `caller`. */
+export const grpcClient = <Definition extends Parameters<typeof createGrpcClient>[0]['definition']>(
+  definition: Definition,
+  caller: ProcessName,
+  target: ProcessName,
+) => {
+  const address = `127.0.0.1:${product.part(target).grpcPort}`;
+  return createGrpcClient({ definition, address, target, signer: signerOf(caller), deadlineMs: 30_000 });
+};
+
+export type Database = Awaited<ReturnType<typeof connectMongo>>;
+
+/** The database of a service; `suffix` for another one beside it. */
+export const openDatabase = (service: string, suffix = ''): Promise<Database> =>
+  connectMongo({ uri, database: `${product.part(service).environment.MONGODB_DATABASE}${suffix}` });
+
+/** An empty database of a peer, which uses the driver of the services without their code. */
+export const openPeerDatabase = async (name: string) => {
+  const connection = await connectMongo({ uri, database: name, maxPoolSize: 50 });
+  await connection.dropDatabase();
+  const transaction = (work: (session: ClientSession) => Promise<void>) =>
+    connection.getClient().withSession((session) =>
+      session.withTransaction(() => work(session as ClientSession), {
+        readConcern: { level: 'snapshot' },
+        writeConcern: { w: 'majority' },
+      }),
+    );
+  return { connection, transaction };
+};
