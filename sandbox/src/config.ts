@@ -8,11 +8,10 @@ export class ConfigError extends Error {
 
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 
-export type LogLevel = (typeof LOG_LEVELS)[number];
-
-const portUpTo = (highest: number) =>
+const portUpTo = (highest: number, usual: number) =>
   z
     .string()
+    .default(String(usual))
     .refine((value) => /^\d{1,5}$/.test(value) && Number(value) <= highest, `must be a port, 0 to ${highest}`)
     .transform(Number);
 
@@ -28,12 +27,9 @@ const schema = z.object({
     .optional()
     .refine((value) => value !== 'production', 'the sandbox does not run in production'),
   HOST: z.string().default('127.0.0.1'),
-  HTTP_PORT: z.string().default('8090').pipe(portUpTo(65_535)),
-  PROVIDER_PORT: z
-    .string()
-    .default(String(PROVIDER_PORT))
-    .pipe(portUpTo(65_536 - PROVIDERS.length)),
-  SMTP_PORT: z.string().default(String(SMTP_PORT)).pipe(portUpTo(65_535)),
+  HTTP_PORT: portUpTo(65_535, 8090),
+  PROVIDER_PORT: portUpTo(65_536 - PROVIDERS.length, PROVIDER_PORT),
+  SMTP_PORT: portUpTo(65_535, SMTP_PORT),
   SANDBOX_HOSTS: z
     .string()
     .default('')
@@ -62,15 +58,15 @@ export interface SandboxConfig {
   /** First port of the provider addresses. */
   providerPort: number;
   smtpPort: number;
-  /** Hosts that the sandbox serves besides loopback ones. */
+  /** Hosts that the sandbox serves besides loopback ones, in lower case. */
   hosts: readonly string[];
-  /** Whether the processes of the product follow its clock. */
+  /** Whether the processes of the product follow its clock, which can therefore be advanced. */
   seedDemo: boolean;
   /** File that preserves the advance of the clock across restarts. */
   clockFile: string | undefined;
-  /** Origin of the gateway, for browsers. */
+  /** Origin of the gateway, which the sample app calls from the browser. */
   apiUrl: string;
-  logLevel: LogLevel;
+  logLevel: (typeof LOG_LEVELS)[number];
 }
 
 /** Reads the environment. An empty variable is treated as unset. Throws {@link ConfigError}. */
@@ -81,16 +77,16 @@ export function loadConfig(environment: Record<string, string | undefined> = pro
     const problems = parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`);
     throw new ConfigError(problems.join('; '));
   }
-  const { HOST, HTTP_PORT, PROVIDER_PORT, LOG_LEVEL } = parsed.data;
+  const { data } = parsed;
   return {
-    host: HOST,
-    port: HTTP_PORT,
-    providerPort: PROVIDER_PORT,
-    smtpPort: parsed.data.SMTP_PORT,
-    hosts: parsed.data.SANDBOX_HOSTS,
-    seedDemo: parsed.data.SEED_DEMO,
-    clockFile: parsed.data.CLOCK_FILE,
-    apiUrl: parsed.data.PUBLIC_BASE_URL,
-    logLevel: LOG_LEVEL,
+    host: data.HOST,
+    port: data.HTTP_PORT,
+    providerPort: data.PROVIDER_PORT,
+    smtpPort: data.SMTP_PORT,
+    hosts: data.SANDBOX_HOSTS,
+    seedDemo: data.SEED_DEMO,
+    clockFile: data.CLOCK_FILE,
+    apiUrl: data.PUBLIC_BASE_URL,
+    logLevel: data.LOG_LEVEL,
   };
 }

@@ -11,7 +11,6 @@ import {
   PURCHASE_STATES,
   PURCHASE_TYPES,
   PUSH_MODES,
-  type Purchase,
   SMS_MODES,
   ZIBAL_MODES,
 } from './state.ts';
@@ -60,190 +59,148 @@ const purchaseBody = z.object({
   quantity: z.int().min(1).max(100).optional(),
 });
 
-/** The parsed input, or undefined after a 422 response. */
-function checked<T>(reply: FastifyReply, schema: z.ZodType<T>, input: unknown): T | undefined {
-  const parsed = schema.safeParse(input ?? {});
-  if (parsed.success) return parsed.data;
-  const errors: Record<string, string[]> = {};
-  for (const issue of parsed.error.issues) {
-    const field = issue.path.join('.') || 'body';
-    errors[field] = [...(errors[field] ?? []), issue.message];
-  }
+const refusedFields = (reply: FastifyReply, errors: Readonly<Record<string, string[]>>): FastifyReply =>
   reply.code(422).send({ message: 'The given data was invalid.', errors });
-  return undefined;
-}
 
-function purchaseResource(purchase: Purchase) {
-  return {
-    token: purchase.token,
-    product_id: purchase.productId,
-    state: purchase.state,
-    account_id: purchase.accountId,
-    purchase_type: purchase.purchaseType,
-    quantity: purchase.quantity,
-    consumed: purchase.consumed,
-    acknowledged: purchase.acknowledged,
-  };
-}
+type Params = Readonly<Record<string, string>>;
+type Handler<Input> = (input: Input, params: Params, reply: FastifyReply) => unknown;
 
-function smsRoutes(app: FastifyInstance, harness: Harness): void {
-  app.get('/sms', async (request, reply) => {
-    const query = checked(reply, smsQuery, request.query);
-    if (!query) return reply;
-    const data = harness.state.listSms(query.receptor ?? null).map((sms) => ({
-      receptor: sms.receptor,
-      message: sms.message,
-      code: sms.code,
-      sent_at: formatTimestamp(sms.sentAt),
-    }));
-    return reply.send({ data });
-  });
-
-  app.put('/sms/mode', async (request, reply) => {
-    const body = checked(reply, smsModeBody, request.body);
-    if (!body) return reply;
-    const receptor = body.receptor ?? null;
-    harness.state.setSmsMode(body.mode, receptor);
-    return reply.send({ data: { mode: body.mode, receptor } });
-  });
-
-  app.put<{ Params: { name: string } }>('/sms/templates/:name', async (request, reply) => {
-    const body = checked(reply, templateBody, request.body);
-    if (!body) return reply;
-    const { name } = request.params;
-    harness.state.smsTemplates.set(name, body.text);
-    return reply.send({ data: { name, text: body.text } });
+/** Sends what `handle` returns. It gets the query of a GET or the body, or the response is 422. */
+function route<Input>(
+  app: FastifyInstance,
+  [method, url]: ['GET' | 'PUT' | 'POST', string],
+  schema: z.ZodType<Input>,
+  handle: Handler<Input>,
+): void {
+  app.route<{ Params: Params }>({
+    method,
+    url,
+    handler: async ({ query, body, params }, reply) => {
+      const parsed = schema.safeParse((method === 'GET' ? query : body) ?? {});
+      if (parsed.success) return handle(parsed.data, params, reply);
+      const fields = Map.groupBy(parsed.error.issues, ({ path }) => path.join('.') || 'body');
+      const errors = [...fields].map(([field, issues]) => [field, issues.map(({ message }) => message)]);
+      return refusedFields(reply, Object.fromEntries(errors));
+    },
   });
 }
 
-/** Lists show the newest first. */
-function pushRoutes(app: FastifyInstance, harness: Harness): void {
-  app.get('/push', async (request, reply) => {
-    const query = checked(reply, pushQuery, request.query);
-    if (!query) return reply;
-    const all = [...harness.state.pushes.values()].reverse();
-    const shown = all.filter(({ token }) => query.token === undefined || token === query.token);
-    const data = shown.map(({ id, sentAt, ...push }) => ({ ...push, sent_at: formatTimestamp(sentAt) }));
-    return reply.send({ data });
+/** The messages to one recipient or to all, newest first. */
+const listed = <Message extends { id: number; sentAt: Date }, Shown>(
+  messages: ReadonlyMap<number, Message>,
+  isTo: (message: Message) => boolean,
+  show: (message: Omit<Message, 'id' | 'sentAt'>) => Shown,
+) => ({
+  data: [...messages.values()]
+    .filter(isTo)
+    .reverse()
+    .map(({ id, sentAt, ...message }) => ({ ...show(message), sent_at: formatTimestamp(sentAt) })),
+});
+
+function messageRoutes(app: FastifyInstance, { state }: Harness): void {
+  route(app, ['GET', '/sms'], smsQuery, ({ receptor = null }) =>
+    listed(
+      state.sms,
+      (sms) => receptor === null || sms.receptor === receptor,
+      (sms) => sms,
+    ),
+  );
+  route(app, ['PUT', '/sms/mode'], smsModeBody, ({ mode, receptor = null }) => {
+    state.smsModes.choose(mode, receptor);
+    return { data: { mode, receptor } };
+  });
+  route(app, ['PUT', '/sms/templates/:name'], templateBody, ({ text }, { name = '' }) => {
+    state.smsTemplates.set(name, text);
+    return { data: { name, text } };
   });
 
-  app.put('/push/mode', async (request, reply) => {
-    const body = checked(reply, pushModeBody, request.body);
-    if (!body) return reply;
-    const token = body.token ?? null;
-    harness.state.setPushMode(body.mode, token);
-    harness.state.pushRetryAfterS = body.retry_after;
-    return reply.send({ data: { mode: body.mode, token, retry_after: body.retry_after } });
+  route(app, ['GET', '/push'], pushQuery, ({ token = null }) =>
+    listed(
+      state.pushes,
+      (push) => token === null || push.token === token,
+      (push) => push,
+    ),
+  );
+  route(app, ['PUT', '/push/mode'], pushModeBody, ({ mode, token = null, retry_after }) => {
+    state.pushModes.choose(mode, token);
+    state.pushRetryAfterS = retry_after;
+    return { data: { mode, token, retry_after } };
+  });
+
+  route(app, ['GET', '/emails'], emailQuery, ({ to = null }) =>
+    listed(
+      state.emails,
+      (email) => to === null || email.to === to,
+      ({ messageId, ...email }) => ({ ...email, message_id: messageId }),
+    ),
+  );
+  route(app, ['PUT', '/emails/mode'], emailModeBody, ({ mode, to = null }) => {
+    state.emailModes.choose(mode, to?.toLowerCase() ?? null);
+    return { data: { mode, to } };
   });
 }
 
-/** Lists show the newest first. */
-function emailRoutes(app: FastifyInstance, harness: Harness): void {
-  app.get('/emails', async (request, reply) => {
-    const query = checked(reply, emailQuery, request.query);
-    if (!query) return reply;
-    const all = [...harness.state.emails.values()].reverse();
-    const shown = all.filter(({ to }) => query.to === undefined || to === query.to);
-    const data = shown.map(({ id, sentAt, messageId, ...email }) => ({
-      ...email,
-      message_id: messageId,
-      sent_at: formatTimestamp(sentAt),
-    }));
-    return reply.send({ data });
-  });
-
-  app.put('/emails/mode', async (request, reply) => {
-    const body = checked(reply, emailModeBody, request.body);
-    if (!body) return reply;
-    const to = body.to ?? null;
-    harness.state.setEmailMode(body.mode, to);
-    return reply.send({ data: { mode: body.mode, to } });
-  });
-}
-
-function storeRoutes(app: FastifyInstance, harness: Harness): void {
-  app.put<{ Params: { token: string } }>('/store/purchases/:token', async (request, reply) => {
-    const body = checked(reply, purchaseBody, request.body);
-    if (!body) return reply;
-    const { token } = request.params;
-    const purchase = harness.state.putPurchase(token, body.product_id, body.state, {
-      accountId: body.account_id ?? null,
-      ...(body.purchase_type === undefined ? {} : { purchaseType: body.purchase_type }),
-      ...(body.quantity === undefined ? {} : { quantity: body.quantity }),
+function storeRoutes(app: FastifyInstance, { state }: Harness): void {
+  route(app, ['PUT', '/store/purchases/:token'], purchaseBody, (body, { token = '' }) => {
+    const purchase = state.putPurchase(token, body.product_id, body.state, {
+      accountId: body.account_id,
+      purchaseType: body.purchase_type,
+      quantity: body.quantity,
     });
-    return reply.send({ data: purchaseResource(purchase) });
+    const { id, productId, accountId, purchaseType, purchasedAt, voidedAt, ...shown } = purchase;
+    const names = { product_id: productId, account_id: accountId, purchase_type: purchaseType };
+    return { data: { ...shown, ...names } };
   });
-
-  app.get('/store/calls', async (request, reply) => {
-    const query = checked(reply, callsQuery, request.query);
-    return query ? reply.send({ count: harness.state.storeCalls(query.token) }) : reply;
-  });
+  route(app, ['GET', '/store/calls'], callsQuery, ({ token }) => ({
+    count: state.storeCalls.get(token) ?? 0,
+  }));
 }
 
-function zibalRoutes(app: FastifyInstance, harness: Harness): void {
-  app.put('/zibal/mode', async (request, reply) => {
-    const body = checked(reply, zibalModeBody, request.body);
-    if (!body) return reply;
-    harness.state.zibalMode = body.mode;
-    return reply.send({ data: { mode: body.mode } });
+function zibalRoutes(app: FastifyInstance, { state, clock }: Harness): void {
+  route(app, ['PUT', '/zibal/mode'], zibalModeBody, ({ mode }) => {
+    state.zibalModes.choose(mode, null);
+    return { data: { mode } };
   });
-
-  for (const click of ['pay', 'cancel'] as const) {
-    app.post<{ Params: { trackId: string } }>(`/zibal/:trackId/${click}`, async (request, reply) => {
-      const payment = harness.state.payments.get(Number(request.params.trackId));
+  for (const click of ['pay', 'cancel'] as const)
+    route(app, ['POST', `/zibal/:trackId/${click}`], zibalClickBody, ({ amount }, { trackId }, reply) => {
+      const payment = state.payments.get(Number(trackId));
       if (!payment) return reply.code(404).send({ message: 'There is no payment with this track id.' });
-      const body = checked(reply, zibalClickBody, request.body ?? undefined);
-      if (!body) return reply;
-      if (settlePayment(payment, click, harness.clock.now()) === 'closed') {
+      if (settlePayment(payment, click, clock.now()) === 'closed')
         return reply.code(409).send({ message: 'This payment was already paid or cancelled.' });
-      }
-      if (body.amount !== undefined) payment.amountRial = body.amount;
+      if (amount !== undefined) payment.amountRial = amount;
       return reply.redirect(callbackOf(payment), 302);
     });
-  }
 }
-
-const tooFar = (reply: FastifyReply, field: string): FastifyReply => {
-  const errors = { [field]: ['must not take the clock more than ten years ahead'] };
-  return reply.code(422).send({ message: 'The given data was invalid.', errors });
-};
 
 /** Only for a product with demo data, whose processes follow this clock. */
 function clockRoutes(app: FastifyInstance, { clock }: Harness): void {
-  const resource = () => ({
-    data: { now: formatTimestamp(clock.now()), advanced_ms: clock.advancedMs() },
+  const resource = () => ({ data: { now: formatTimestamp(clock.now()), advanced_ms: clock.advancedMs() } });
+  const advanced = (isPossible: boolean, reply: FastifyReply, field: string) =>
+    isPossible
+      ? resource()
+      : refusedFields(reply, { [field]: ['must not take the clock more than ten years ahead'] });
+
+  route(app, ['GET', '/clock'], clockQuery, async ({ after_ms }) => {
+    if (after_ms !== undefined) await clock.advanced(after_ms, CLOCK_WAIT_MS);
+    return resource();
   });
-  app.get('/clock', async (request, reply) => {
-    const query = checked(reply, clockQuery, request.query);
-    if (!query) return reply;
-    if (query.after_ms !== undefined) await clock.advanced(query.after_ms, CLOCK_WAIT_MS);
-    return reply.send(resource());
-  });
-  app.put('/clock', async (request, reply) => {
-    const body = checked(reply, clockBody, request.body);
-    if (!body) return reply;
-    if (await clock.advance(body.advance)) return reply.send(resource());
-    return tooFar(reply, 'advance');
-  });
+  route(app, ['PUT', '/clock'], clockBody, async ({ advance }, _params, reply) =>
+    advanced(await clock.advance(advance), reply, 'advance'),
+  );
   // Called by a process that is ahead of a sandbox that has lost its file. A GET must not do this: another site could send it.
-  app.put('/clock/reached', async (request, reply) => {
-    const body = checked(reply, reachedBody, request.body);
-    if (!body) return reply;
-    if (await clock.advanceTo(body.advanced_ms)) return reply.send(resource());
-    return tooFar(reply, 'advanced_ms');
-  });
+  route(app, ['PUT', '/clock/reached'], reachedBody, async ({ advanced_ms }, _params, reply) =>
+    advanced(await clock.advanceTo(advanced_ms), reply, 'advanced_ms'),
+  );
 }
 
 export async function control(app: FastifyInstance, harness: Harness): Promise<void> {
   allowPages(app, harness.apiUrl);
-  smsRoutes(app, harness);
-  pushRoutes(app, harness);
-  emailRoutes(app, harness);
+  messageRoutes(app, harness);
   storeRoutes(app, harness);
   zibalRoutes(app, harness);
   if (harness.isFollowed) clockRoutes(app, harness);
-  app.delete('/', async (_request, reply) => {
+  app.delete('/', async () => {
     harness.state.forget();
-    return reply.send({ data: { forgotten: true } });
+    return { data: { forgotten: true } };
   });
 }

@@ -2,7 +2,7 @@
 import { type Clock, SECOND_MS, systemClock } from '@fitness/shared/kernel/clock.ts';
 import Fastify, { type FastifyInstance, LogController } from 'fastify';
 import { createSandboxClock } from './clock.ts';
-import { API_URL, type LogLevel } from './config.ts';
+import { API_URL, type SandboxConfig } from './config.ts';
 import { control } from './control.ts';
 import { answerOnlyFor } from './hosts.ts';
 import { addPages } from './pages/routes.ts';
@@ -13,23 +13,8 @@ import { createSmtpRelay } from './smtp.ts';
 import { SandboxState } from './state.ts';
 import type { Harness, ProviderAddress } from './wire.ts';
 
-export interface SandboxOptions {
-  host?: string;
-  /** 0, the default, takes any free port. */
-  port?: number;
-  /** First port of the provider addresses. 0, the default, takes free ones. */
-  providerPort?: number;
-  /** Port of the SMTP relay. 0, the default, takes any free port. */
-  smtpPort?: number;
-  /** Hosts that the sandbox serves besides loopback ones, in lower case. */
-  hosts?: readonly string[];
-  /** Origin of the gateway, which the sample app calls from the browser. */
-  apiUrl?: string;
-  logLevel?: LogLevel;
-  /** Whether the processes of the product follow its clock, which can therefore be advanced. */
-  seedDemo?: boolean;
-  /** File that preserves the advance of the clock across restarts. */
-  clockFile?: string | undefined;
+/** A port of 0, the default, is any free one. */
+export interface SandboxOptions extends Partial<SandboxConfig> {
   clock?: Clock;
   /** How long the mode `slow` keeps a caller waiting. Default 30 seconds. */
   slowMs?: number;

@@ -35,7 +35,7 @@ export const createSmtpRelay = ({ state, slowMs }: Harness): SmtpRelay => {
       else done(refusal(535, 'Authentication credentials invalid'));
     },
     onRcptTo: ({ address }, _session, done) => {
-      const mode = state.emailModeFor(address);
+      const mode = state.emailModes.of(address.toLowerCase());
       if (mode === 'refuse') done(refusal(550, 'No such user here'));
       // Real relays repeat the address in the error.
       else if (mode === 'busy') done(refusal(451, `<${address}> Try again later`));
@@ -60,7 +60,7 @@ export const createSmtpRelay = ({ state, slowMs }: Harness): SmtpRelay => {
           });
         }
         const isAnswered = session.envelope.rcptTo.every(
-          ({ address }) => state.emailModeFor(address) !== 'unanswered',
+          ({ address }) => state.emailModes.of(address.toLowerCase()) !== 'unanswered',
         );
         if (isAnswered) done();
       }, done);

@@ -3,15 +3,10 @@ import type { Clock } from '@fitness/shared/kernel/clock.ts';
 
 export const SMS_MODES = ['ok', 'refuse', 'unreachable', 'slow'] as const;
 export const ZIBAL_MODES = ['ok', 'unreachable'] as const;
-export const PURCHASE_STATES = [
-  'purchased',
-  'canceled',
-  'refunded',
-  'pending',
-  'garbage',
-  'unreachable',
-  'slow',
-] as const;
+/** The states of a purchase at a store. */
+export const SETTLED_STATES = ['purchased', 'canceled', 'refunded', 'pending'] as const;
+/** The last three are failures of the connection. */
+export const PURCHASE_STATES = [...SETTLED_STATES, 'garbage', 'unreachable', 'slow'] as const;
 
 export const PUSH_MODES = [
   'ok',
@@ -33,7 +28,7 @@ export type ZibalMode = (typeof ZIBAL_MODES)[number];
 export type PurchaseState = (typeof PURCHASE_STATES)[number];
 
 export interface Sms {
-  messageId: number;
+  id: number;
   /** E.164, however the sender wrote it. */
   receptor: string;
   message: string;
@@ -117,18 +112,31 @@ const KEPT = 10_000;
 
 /** A map that drops its oldest entry when it is full, to limit its memory. */
 class BoundedMap<K, V> extends Map<K, V> {
-  readonly #limit: number;
-
-  constructor(limit: number = KEPT) {
-    super();
-    this.#limit = limit;
-  }
-
   override set(key: K, value: V): this {
     this.delete(key);
     super.set(key, value);
-    if (this.size > this.#limit) this.delete(this.keys().next().value as K);
+    if (this.size > KEPT) this.delete(this.keys().next().value as K);
     return this;
+  }
+}
+
+/** How a provider behaves: a mode for all recipients, and modes of single ones, which take precedence. */
+class Modes<Mode extends string> extends BoundedMap<string, Mode | 'ok'> {
+  general: Mode | 'ok' = 'ok';
+
+  of(recipient: string): Mode | 'ok' {
+    return this.get(recipient) ?? this.general;
+  }
+
+  /** Null for all recipients. */
+  choose(mode: Mode, recipient: string | null): void {
+    if (recipient === null) this.general = mode;
+    else this.set(recipient, mode);
+  }
+
+  override clear(): void {
+    super.clear();
+    this.general = 'ok';
   }
 }
 
@@ -156,35 +164,30 @@ export class SandboxState {
   readonly sms = new BoundedMap<number, Sms>();
   /** Messages by the sender's own id, which makes a repeated send harmless. */
   readonly smsByLocalId = new BoundedMap<string, Sms[]>();
+  readonly smsTemplates = new BoundedMap<string, string>(SMS_TEMPLATES);
   readonly payments = new BoundedMap<number, Payment>();
   readonly purchases = new BoundedMap<string, Purchase>();
+  /** Validations by purchase token. */
+  readonly storeCalls = new BoundedMap<string, number>();
   readonly pushes = new BoundedMap<number, Push>();
   readonly emails = new BoundedMap<number, Email>();
-  readonly #pushModes = new BoundedMap<string, PushMode>();
-  readonly #emailModes = new BoundedMap<string, EmailMode>();
-  readonly smsTemplates = new BoundedMap<string, string>();
-  readonly #storeCalls = new BoundedMap<string, number>();
-  readonly #smsModes = new BoundedMap<string, SmsMode>();
+  /** By number (E.164). */
+  readonly smsModes = new Modes<SmsMode>();
+  /** By device token. */
+  readonly pushModes = new Modes<PushMode>();
+  /** By address in lower case. */
+  readonly emailModes = new Modes<EmailMode>();
+  /** Of the payment gateway, which has no single recipients. */
+  readonly zibalModes = new Modes<ZibalMode>();
+  /** `Retry-After` in seconds, for the modes that send one. */
+  pushRetryAfterS = 1;
+  /** Changes at each reset, so a slow request from before the reset records nothing. */
+  generation = 0;
   readonly #clock: Clock;
-  #smsMode: SmsMode = 'ok';
   #lastId = 0;
-  #generation = 0;
-  zibalMode: ZibalMode = 'ok';
-  pushMode: PushMode = 'ok';
-  emailMode: EmailMode = 'ok';
 
   constructor(clock: Clock) {
     this.#clock = clock;
-    this.#addTemplates();
-  }
-
-  #addTemplates(): void {
-    for (const [name, text] of SMS_TEMPLATES) this.smsTemplates.set(name, text);
-  }
-
-  /** Changes at each reset, so a slow request from before the reset records nothing. */
-  get generation(): number {
-    return this.#generation;
   }
 
   /** Ids grow, even across restarts: the product's database outlives the sandbox and stores track ids. */
@@ -193,68 +196,23 @@ export class SandboxState {
     return this.#lastId;
   }
 
-  smsModeFor(receptor: string): SmsMode {
-    return this.#smsModes.get(receptor) ?? this.#smsMode;
-  }
-
-  get smsMode(): SmsMode {
-    return this.#smsMode;
-  }
-
-  /** The modes of single numbers (E.164). */
-  get smsModes(): ReadonlyMap<string, SmsMode> {
-    return this.#smsModes;
-  }
-
-  /** A mode for one number (E.164) overrides the mode for all. */
-  setSmsMode(mode: SmsMode, receptor: string | null): void {
-    if (receptor === null) this.#smsMode = mode;
-    else this.#smsModes.set(receptor, mode);
-  }
-
   recordSms(receptor: string, message: string, code: string | null): Sms {
-    const sms: Sms = { messageId: this.nextId(), receptor, message, code, sentAt: this.#clock.now() };
-    this.sms.set(sms.messageId, sms);
-    return sms;
-  }
-
-  /** Messages to one number (E.164) or to all, newest first. */
-  listSms(receptor: string | null): Sms[] {
-    const all = [...this.sms.values()].reverse();
-    return receptor === null ? all : all.filter((sms) => sms.receptor === receptor);
-  }
-
-  /** `Retry-After` in seconds, for the modes that send one. */
-  pushRetryAfterS = 1;
-
-  pushModeFor(token: string): PushMode {
-    return this.#pushModes.get(token) ?? this.pushMode;
-  }
-
-  /** A mode for one device overrides the mode for all. */
-  setPushMode(mode: PushMode, token: string | null): void {
-    if (token === null) this.pushMode = mode;
-    else this.#pushModes.set(token, mode);
+    return this.#record(this.sms, { receptor, message, code });
   }
 
   recordPush(push: Omit<Push, 'id' | 'sentAt'>): void {
-    const id = this.nextId();
-    this.pushes.set(id, { ...push, id, sentAt: this.#clock.now() });
-  }
-
-  emailModeFor(address: string): EmailMode {
-    return this.#emailModes.get(address.toLowerCase()) ?? this.emailMode;
-  }
-
-  /** A mode for one address overrides the mode for all. */
-  setEmailMode(mode: EmailMode, address: string | null): void {
-    if (address === null) this.emailMode = mode;
-    else this.#emailModes.set(address.toLowerCase(), mode);
+    this.#record(this.pushes, push);
   }
 
   recordEmail(email: Omit<Email, 'id' | 'sentAt'>): void {
+    this.#record(this.emails, email);
+  }
+
+  #record<Message>(messages: Map<number, Message>, fields: Omit<Message, 'id' | 'sentAt'>): Message {
     const id = this.nextId();
-    this.emails.set(id, { ...email, id, sentAt: this.#clock.now() });
+    const message = { ...fields, id, sentAt: this.#clock.now() } as Message;
+    messages.set(id, message);
+    return message;
   }
 
   /** A purchase in a new state stays consumed or acknowledged. Another product makes it a new purchase. */
@@ -262,7 +220,7 @@ export class SandboxState {
     token: string,
     productId: string,
     state: PurchaseState,
-    more: Partial<Pick<Purchase, 'accountId' | 'purchaseType' | 'quantity'>> = {},
+    more: { [Field in 'accountId' | 'purchaseType' | 'quantity']?: Purchase[Field] | undefined } = {},
   ): Purchase {
     const previous = this.purchases.get(token);
     const existing = previous?.productId === productId ? previous : undefined;
@@ -285,31 +243,13 @@ export class SandboxState {
   }
 
   countStoreCall(token: string): void {
-    this.#storeCalls.set(token, this.storeCalls(token) + 1);
-  }
-
-  storeCalls(token: string): number {
-    return this.#storeCalls.get(token) ?? 0;
+    this.storeCalls.set(token, (this.storeCalls.get(token) ?? 0) + 1);
   }
 
   forget(): void {
-    this.sms.clear();
-    this.smsByLocalId.clear();
-    this.payments.clear();
-    this.purchases.clear();
-    this.#storeCalls.clear();
-    this.#smsModes.clear();
-    this.smsTemplates.clear();
-    this.#addTemplates();
-    this.#smsMode = 'ok';
-    this.zibalMode = 'ok';
-    this.pushes.clear();
-    this.emails.clear();
-    this.#pushModes.clear();
-    this.#emailModes.clear();
-    this.pushMode = 'ok';
+    for (const part of Object.values(this)) if (part instanceof Map) part.clear();
+    for (const [name, text] of SMS_TEMPLATES) this.smsTemplates.set(name, text);
     this.pushRetryAfterS = 1;
-    this.emailMode = 'ok';
-    this.#generation += 1;
+    this.generation += 1;
   }
 }

@@ -2,7 +2,7 @@
 import type { Clock } from '@fitness/shared/kernel/clock.ts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { SandboxClock } from './clock.ts';
-import { foldDigits, type Purchase, type SandboxState } from './state.ts';
+import { foldDigits, type Purchase, type SandboxState, SETTLED_STATES } from './state.ts';
 
 export interface Harness {
   state: SandboxState;
@@ -61,27 +61,17 @@ export async function waitSlowly(
   return false;
 }
 
-/** True if the mode of these numbers ended the exchange: refused by `refuse`, dropped, or the client disconnected. */
-export async function endedBySmsMode(
+/** True if the mode ended the exchange: the connection was dropped, or the client has left a slow one. */
+export async function endedByMode(
   harness: Harness,
   request: FastifyRequest,
   reply: FastifyReply,
-  receptors: readonly string[],
-  refuse: () => FastifyReply,
+  mode: string | undefined,
 ): Promise<boolean> {
-  const mode = receptors.map((each) => harness.state.smsModeFor(each)).find((each) => each !== 'ok') ?? 'ok';
-  switch (mode) {
-    case 'ok':
-      return false;
-    case 'refuse':
-      await refuse();
-      return true;
-    case 'unreachable':
-      dropConnection(request, reply);
-      return true;
-    case 'slow':
-      return !(await waitSlowly(harness, request, reply));
-  }
+  if (mode === 'slow') return !(await waitSlowly(harness, request, reply));
+  if (mode !== 'unreachable') return false;
+  dropConnection(request, reply);
+  return true;
 }
 
 /** The first run of four to eight digits in a message is treated as its code. */
@@ -100,15 +90,11 @@ export async function findPurchase(
   query: { token: string; productId?: string },
 ): Promise<Purchase | 'not_found' | 'answered'> {
   const state = harness.state.purchases.get(query.token)?.state;
-  if (state === 'unreachable') {
-    dropConnection(request, reply);
-    return 'answered';
-  }
   if (state === 'garbage') {
     await reply.type('text/html').send('<html><body><h1>Service temporarily moved</h1></body></html>');
     return 'answered';
   }
-  if (state === 'slow' && !(await waitSlowly(harness, request, reply))) return 'answered';
+  if (await endedByMode(harness, request, reply, state)) return 'answered';
   // Looked up again: the state may have been changed during a slow wait.
   const purchase = harness.state.purchases.get(query.token);
   if (!purchase) return 'not_found';
@@ -117,18 +103,8 @@ export async function findPurchase(
 }
 
 /** The state of the purchase at the store, without failures of the connection. */
-export function settledState(purchase: Purchase): 'purchased' | 'canceled' | 'refunded' | 'pending' {
-  switch (purchase.state) {
-    case 'canceled':
-    case 'refunded':
-    case 'pending':
-      return purchase.state;
-    case 'purchased':
-    case 'slow':
-    case 'garbage':
-    case 'unreachable':
-      return 'purchased';
-  }
+export function settledState({ state }: Purchase): (typeof SETTLED_STATES)[number] {
+  return SETTLED_STATES.find((settled) => settled === state) ?? 'purchased';
 }
 
 /**

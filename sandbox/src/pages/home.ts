@@ -126,9 +126,9 @@ const smsModes = (locale: Locale, state: SandboxState, problem: HomeProblem | un
   const form = html`<div class="stack">
 ${inputsOf([receptor])}
 <div class="row"><select name="mode" aria-label="${sms.mode}">
-${options(SMS_MODES, SMS_MODES.find((mode) => mode === refused?.mode) ?? state.smsMode, sms.modes)}</select><button>${apply}</button></div>
+${options(SMS_MODES, SMS_MODES.find((mode) => mode === refused?.mode) ?? state.smsModes.general, sms.modes)}</select><button>${apply}</button></div>
 </div>`;
-  const summary = html`${sms.mode}: <span id="sms-mode" data-live>${sms.modes[state.smsMode]}</span>`;
+  const summary = html`${sms.mode}: <span id="sms-mode" data-live>${sms.modes[state.smsModes.general]}</span>`;
   return html`${details('sms-mode-form', summary, postForm(locale, 'sms-mode', form), problem !== undefined)}
 <ul class="quiet" id="sms-modes" data-live>${single}</ul>`;
 };
@@ -152,8 +152,8 @@ ${fact(payments.opened, timeOf(locale, payment.createdAt))}
 const gatewayMode = (locale: Locale, state: SandboxState): Html => {
   const { payments, apply } = textsOf(locale);
   const form = html`<div class="row"><select name="mode" aria-label="${payments.mode}">
-${options(ZIBAL_MODES, state.zibalMode, payments.modes)}</select><button>${apply}</button></div>`;
-  const summary = html`${payments.mode}: <span id="zibal-mode" data-live>${payments.modes[state.zibalMode]}</span>`;
+${options(ZIBAL_MODES, state.zibalModes.general, payments.modes)}</select><button>${apply}</button></div>`;
+  const summary = html`${payments.mode}: <span id="zibal-mode" data-live>${payments.modes[state.zibalModes.general]}</span>`;
   return details('zibal-mode-form', summary, postForm(locale, 'zibal-mode', form));
 };
 
@@ -195,7 +195,7 @@ ${details(
   html`<dl class="facts">
 ${fact(purchases.consumed, yesNo(purchase.consumed))}
 ${fact(purchases.acknowledged, yesNo(purchase.acknowledged))}
-${fact(purchases.validations, formatNumber(locale, state.storeCalls(token)))}
+${fact(purchases.validations, formatNumber(locale, state.storeCalls.get(token) ?? 0))}
 </dl>
 <h3>${purchases.change}</h3>
 ${postForm(locale, 'purchases', change)}`,

@@ -93,10 +93,10 @@ export const addPages = async (
         return reply.redirect(`/?lang=${locale}${anchor}`, 303);
       });
     };
-    add('sms-mode', smsModeForm, '#sms', ({ mode, receptor }) => state.setSmsMode(mode, receptor ?? null));
-    add('zibal-mode', zibalModeForm, '#payments', ({ mode }) => {
-      state.zibalMode = mode;
-    });
+    add('sms-mode', smsModeForm, '#sms', ({ mode, receptor }) =>
+      state.smsModes.choose(mode, receptor ?? null),
+    );
+    add('zibal-mode', zibalModeForm, '#payments', ({ mode }) => state.zibalModes.choose(mode, null));
     add('purchases', purchaseForm, '#purchases', ({ token, product_id, state: nextState }) => {
       const purchaseToken = token ?? `sandbox-${randomBytes(TOKEN_BYTES).toString('base64url')}`;
       state.putPurchase(purchaseToken, product_id, nextState);

@@ -4,7 +4,8 @@
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { dropConnection, type Harness, type Provider, waitSlowly } from '../wire.ts';
+import type { PushMode } from '../state.ts';
+import { dropConnection, endedByMode, type Harness, type Provider, waitSlowly } from '../wire.ts';
 import { googleOauth, serviceAccountKey } from './google-oauth.ts';
 
 const oauth = googleOauth({
@@ -51,87 +52,49 @@ const messageSchema = z.strictObject({
   }),
 });
 
-const FCM_ERROR = 'type.googleapis.com/google.firebase.fcm.v1.FcmError';
+type Refusal = readonly [code: number, status: string, message: string, details?: readonly unknown[]];
 
-interface Refusal {
-  code: number;
-  status: string;
-  message: string;
-  details?: unknown[];
+function fail(reply: FastifyReply, [code, status, message, details]: Refusal): FastifyReply {
+  return reply.code(code).send({ error: { code, status, message, details } });
 }
 
-const fail = (reply: FastifyReply, error: Refusal): FastifyReply => reply.code(error.code).send({ error });
-
-const fcmError = (errorCode: string) => ({ '@type': FCM_ERROR, errorCode });
+const fcmError = (errorCode: string) => ({
+  '@type': 'type.googleapis.com/google.firebase.fcm.v1.FcmError',
+  errorCode,
+});
 
 const badField = (field: string, description: string) => ({
   '@type': 'type.googleapis.com/google.rpc.BadRequest',
   fieldViolations: [{ field, description }],
 });
 
-const invalidArgument = (reply: FastifyReply, field: string, message: string): FastifyReply =>
-  fail(reply, {
-    code: 400,
-    status: 'INVALID_ARGUMENT',
-    message,
-    details: [fcmError('INVALID_ARGUMENT'), badField(field, message)],
-  });
+const invalidArgument = (field: string, message: string): Refusal => [
+  400,
+  'INVALID_ARGUMENT',
+  message,
+  [fcmError('INVALID_ARGUMENT'), badField(field, message)],
+];
 
-/** Sends the failure that is set for this device token. False if there is none and the message is accepted. */
-async function failedByMode(
-  harness: Harness,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  token: string,
-): Promise<boolean> {
-  switch (harness.state.pushModeFor(token)) {
-    case 'ok':
-    case 'unanswered':
-      return false;
-    case 'unregistered':
-      fail(reply, {
-        code: 404,
-        status: 'NOT_FOUND',
-        message: 'Requested entity was not found.',
-        details: [fcmError('UNREGISTERED')],
-      });
-      return true;
-    case 'sender_mismatch':
-      fail(reply, {
-        code: 403,
-        status: 'PERMISSION_DENIED',
-        message: 'SenderId mismatch',
-        details: [fcmError('SENDER_ID_MISMATCH')],
-      });
-      return true;
-    case 'invalid_argument':
-      invalidArgument(reply, 'message', 'Request contains an invalid argument.');
-      return true;
-    case 'quota':
-      reply.header('retry-after', String(harness.state.pushRetryAfterS));
-      fail(reply, {
-        code: 429,
-        status: 'RESOURCE_EXHAUSTED',
-        message: 'Quota exceeded for the device.',
-        details: [fcmError('QUOTA_EXCEEDED')],
-      });
-      return true;
-    case 'unavailable':
-      reply.header('retry-after', String(harness.state.pushRetryAfterS));
-      fail(reply, {
-        code: 503,
-        status: 'UNAVAILABLE',
-        message: 'The service is currently unavailable.',
-        details: [fcmError('UNAVAILABLE')],
-      });
-      return true;
-    case 'unreachable':
-      dropConnection(request, reply);
-      return true;
-    case 'slow':
-      return !(await waitSlowly(harness, request, reply));
-  }
-}
+/** By mode of the device. */
+const REFUSALS: Partial<Record<PushMode, Refusal>> = {
+  unregistered: [404, 'NOT_FOUND', 'Requested entity was not found.', [fcmError('UNREGISTERED')]],
+  sender_mismatch: [403, 'PERMISSION_DENIED', 'SenderId mismatch', [fcmError('SENDER_ID_MISMATCH')]],
+  invalid_argument: invalidArgument('message', 'Request contains an invalid argument.'),
+  quota: [429, 'RESOURCE_EXHAUSTED', 'Quota exceeded for the device.', [fcmError('QUOTA_EXCEEDED')]],
+  unavailable: [503, 'UNAVAILABLE', 'The service is currently unavailable.', [fcmError('UNAVAILABLE')]],
+};
+
+type Message = z.infer<typeof messageSchema>['message'];
+
+const problemOf = ({ token, notification, data, apns }: Message): Refusal | undefined => {
+  if (!REGISTRATION_TOKEN.test(token))
+    return invalidArgument('message.token', 'The registration token is not a valid FCM registration token');
+  if (Buffer.byteLength(JSON.stringify({ notification, data })) > MAX_PAYLOAD_BYTES)
+    return invalidArgument('message', 'Android message is too big');
+  if (Buffer.byteLength(apns?.headers?.['apns-collapse-id'] ?? '') > MAX_COLLAPSE_ID_BYTES)
+    return invalidArgument('message.apns.headers', 'apns-collapse-id is too long');
+  return undefined;
+};
 
 async function send(
   harness: Harness,
@@ -141,54 +104,33 @@ async function send(
   const [, project] = /^([^/]+)\/messages:send$/.exec(request.params['*']) ?? [];
   if (project === undefined) return reply.code(404).type('text/html').send('<title>Error 404</title>');
   const bearer = oauth.judgeBearer(harness, request);
-  if (bearer === 'missing') {
-    return fail(reply, {
-      code: 401,
-      status: 'UNAUTHENTICATED',
-      message: 'Request had invalid authentication credentials.',
-    });
-  }
+  if (bearer === 'missing')
+    return fail(reply, [401, 'UNAUTHENTICATED', 'Request had invalid authentication credentials.']);
   if (bearer === 'refused' || project !== PROJECT) {
-    return fail(reply, {
-      code: 403,
-      status: 'PERMISSION_DENIED',
-      message: "Permission 'cloudmessaging.messages.create' denied on the resource.",
-    });
+    const message = "Permission 'cloudmessaging.messages.create' denied on the resource.";
+    return fail(reply, [403, 'PERMISSION_DENIED', message]);
   }
   const parsed = messageSchema.safeParse(request.body);
   if (!parsed.success) {
-    const [issue] = parsed.error.issues;
-    return invalidArgument(reply, issue?.path.join('.') ?? '', 'Invalid JSON payload received.');
+    const field = parsed.error.issues[0]?.path.join('.') ?? '';
+    return fail(reply, invalidArgument(field, 'Invalid JSON payload received.'));
   }
   const { message, validate_only: validateOnly } = parsed.data;
-  const { token, ...content } = message;
-  if (!REGISTRATION_TOKEN.test(token)) {
-    return invalidArgument(
-      reply,
-      'message.token',
-      'The registration token is not a valid FCM registration token',
-    );
-  }
-  const payload = { notification: content.notification, data: content.data };
-  if (Buffer.byteLength(JSON.stringify(payload)) > MAX_PAYLOAD_BYTES) {
-    return invalidArgument(reply, 'message', 'Android message is too big');
-  }
-  const collapseId = content.apns?.headers?.['apns-collapse-id'] ?? '';
-  if (Buffer.byteLength(collapseId) > MAX_COLLAPSE_ID_BYTES) {
-    return invalidArgument(reply, 'message.apns.headers', 'apns-collapse-id is too long');
-  }
-  if (await failedByMode(harness, request, reply, token)) return reply;
+  const problem = problemOf(message);
+  if (problem) return fail(reply, problem);
+  const { token, notification, data = {}, android } = message;
+  const mode = harness.state.pushModes.of(token);
+  const refusal = REFUSALS[mode];
+  if (mode === 'quota' || mode === 'unavailable')
+    reply.header('retry-after', String(harness.state.pushRetryAfterS));
+  if (refusal) return fail(reply, refusal);
+  if (await endedByMode(harness, request, reply, mode)) return reply;
   const id = validateOnly ? 'fake_message_id' : `0:${harness.state.nextId()}`;
   if (!validateOnly) {
-    harness.state.recordPush({
-      token,
-      title: content.notification?.title ?? '',
-      body: content.notification?.body ?? '',
-      data: content.data ?? {},
-      tag: content.android?.notification?.tag ?? null,
-    });
+    const { title = '', body = '' } = notification ?? {};
+    harness.state.recordPush({ token, title, body, data, tag: android?.notification?.tag ?? null });
   }
-  if (harness.state.pushModeFor(token) === 'unanswered') {
+  if (harness.state.pushModes.of(token) === 'unanswered') {
     if (await waitSlowly(harness, request, reply)) dropConnection(request, reply);
     return reply;
   }

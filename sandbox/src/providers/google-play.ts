@@ -20,55 +20,34 @@ const STATUS_NAMES: Record<number, string> = {
   404: 'NOT_FOUND',
 };
 
-interface Reason {
-  /** The part of Google that refuses. */
-  domain: 'global' | 'androidpublisher';
-  reason: string;
-  /** What is wrong: the name of a parameter or header. */
-  location?: string;
-  locationType?: 'parameter' | 'header';
-}
+/** `domain` is the part of Google that refuses. `location` is the name of the wrong parameter or header. */
+type Refusal = readonly [code: number, message: string, domain: string, reason: string, location?: string];
 
-function fail(reply: FastifyReply, code: number, message: string, reason: Reason): FastifyReply {
-  const errors = [{ message, ...reason }];
+function fail(reply: FastifyReply, [code, message, domain, reason, location]: Refusal): FastifyReply {
+  const locationType = location === 'Authorization' ? 'header' : 'parameter';
+  const where = location === undefined ? {} : { location, locationType };
+  const errors = [{ message, domain, reason, ...where }];
   return reply.code(code).send({ error: { code, message, errors, status: STATUS_NAMES[code] } });
 }
 
-/** For a token that Google did not issue: here, any unknown token. */
-const invalidToken = (reply: FastifyReply) =>
-  fail(reply, 400, 'Invalid Value', { domain: 'global', reason: 'invalid' });
-
-const otherProduct = (reply: FastifyReply) =>
-  fail(reply, 400, 'The purchase token does not match the product ID.', {
-    domain: 'androidpublisher',
-    reason: 'purchaseTokenDoesNotMatchProductId',
-    location: 'token',
-    locationType: 'parameter',
-  });
+const PUBLISHER = 'androidpublisher';
+const OTHER_PRODUCT = 'The purchase token does not match the product ID.';
+const NOT_OWNED = 'The product purchase is not owned by the user.';
+const NOT_PERMITTED = 'The current user has insufficient permissions to perform the requested operation.';
+const UNAUTHENTICATED = 'Request had invalid authentication credentials.';
 
 const refusedToken = (harness: Harness, reply: FastifyReply, token: string) =>
-  harness.state.purchases.has(token) ? otherProduct(reply) : invalidToken(reply);
+  harness.state.purchases.has(token)
+    ? fail(reply, [400, OTHER_PRODUCT, PUBLISHER, 'purchaseTokenDoesNotMatchProductId', 'token'])
+    : // Google did not issue the token: here, any unknown one.
+      fail(reply, [400, 'Invalid Value', 'global', 'invalid']);
 
 /** True after a refusal was sent. */
 function refusedBearer(harness: Harness, request: FastifyRequest, reply: FastifyReply): boolean {
-  switch (oauth.judgeBearer(harness, request)) {
-    case 'good':
-      return false;
-    case 'refused':
-      fail(reply, 403, 'The current user has insufficient permissions to perform the requested operation.', {
-        domain: 'androidpublisher',
-        reason: 'permissionDenied',
-      });
-      return true;
-    case 'missing':
-      fail(reply, 401, 'Request had invalid authentication credentials.', {
-        domain: 'global',
-        reason: 'authError',
-        location: 'Authorization',
-        locationType: 'header',
-      });
-      return true;
-  }
+  const verdict = oauth.judgeBearer(harness, request);
+  if (verdict === 'refused') fail(reply, [403, NOT_PERMITTED, PUBLISHER, 'permissionDenied']);
+  if (verdict === 'missing') fail(reply, [401, UNAUTHENTICATED, 'global', 'authError', 'Authorization']);
+  return verdict !== 'good';
 }
 
 const orderIdOf = (purchase: Purchase) =>
@@ -146,18 +125,14 @@ async function act(
   reply: FastifyReply,
 ) {
   const parts = /^(.*):(acknowledge|consume)$/s.exec(request.params.token);
-  if (!parts) return fail(reply, 404, 'Not found.', { domain: 'global', reason: 'notFound' });
+  if (!parts) return fail(reply, [404, 'Not found.', 'global', 'notFound']);
   if (refusedBearer(harness, request, reply)) return reply;
   const query = { token: parts[1] ?? '', productId: request.params.sku };
   const purchase = await findPurchase(harness, request, reply, query);
   if (purchase === 'answered') return reply;
   if (purchase === 'not_found') return refusedToken(harness, reply, query.token);
-  if (settledState(purchase) !== 'purchased') {
-    return fail(reply, 400, 'The product purchase is not owned by the user.', {
-      domain: 'androidpublisher',
-      reason: 'productNotOwnedByUser',
-    });
-  }
+  if (settledState(purchase) !== 'purchased')
+    return fail(reply, [400, NOT_OWNED, PUBLISHER, 'productNotOwnedByUser']);
   purchase.acknowledged = true;
   if (parts[2] === 'consume') purchase.consumed = true;
   return reply.code(204).send();
@@ -188,12 +163,7 @@ async function mount(app: FastifyInstance, harness: Harness): Promise<void> {
     const query = voidedQuery.safeParse(request.query);
     if (!query.success) {
       const location = String(query.error.issues[0]?.path[0] ?? '');
-      return fail(reply, 400, 'Invalid Value', {
-        domain: 'global',
-        reason: 'invalid',
-        location,
-        locationType: 'parameter',
-      });
+      return fail(reply, [400, 'Invalid Value', 'global', 'invalid', location]);
     }
     return reply.send(listVoided(harness, query.data));
   });

@@ -6,7 +6,7 @@ import {
   asRecord,
   asText,
   codeIn,
-  endedBySmsMode,
+  endedByMode,
   type Harness,
   judgeCredential,
   type Provider,
@@ -47,7 +47,7 @@ function parameters(request: FastifyRequest): Record<string, unknown> {
 
 function entry(sms: Sms, receptor: string, sender: string = DEFAULT_SENDER) {
   return {
-    messageid: sms.messageId,
+    messageid: sms.id,
     message: sms.message,
     status: 5,
     statustext: 'ارسال به مخابرات',
@@ -64,6 +64,18 @@ function missingParameter(params: Record<string, unknown>, names: string[]): 400
   return names.some((name) => asText(params[name]).trim() === '') ? 406 : null;
 }
 
+/** True if the first mode of these numbers other than `ok` ended the exchange. */
+async function failedByMode(
+  harness: Harness,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  receptors: readonly string[],
+): Promise<boolean> {
+  const mode = receptors.map((each) => harness.state.smsModes.of(each)).find((each) => each !== 'ok');
+  if (mode === 'refuse') answer(reply, 411);
+  return mode === 'refuse' || endedByMode(harness, request, reply, mode);
+}
+
 async function lookup(harness: Harness, request: FastifyRequest, reply: FastifyReply) {
   const params = parameters(request);
   const missing = missingParameter(params, ['receptor', 'token', 'template']);
@@ -78,7 +90,7 @@ async function lookup(harness: Harness, request: FastifyRequest, reply: FastifyR
   if (template === undefined) return answer(reply, 424);
   const message = fillTemplate(template, params);
   if (message === undefined) return answer(reply, 432);
-  if (await endedBySmsMode(harness, request, reply, [receptor], () => answer(reply, 411))) return reply;
+  if (await failedByMode(harness, request, reply, [receptor])) return reply;
   const sms = harness.state.recordSms(receptor, message, asText(params.token));
   return answer(reply, 200, [entry(sms, asText(params.receptor))]);
 }
@@ -103,7 +115,7 @@ async function send(harness: Harness, request: FastifyRequest, reply: FastifyRep
   if (!SENDERS.includes(sender)) return answer(reply, 412);
   const message = asText(params.message);
   if (message.length > MAX_MESSAGE_LENGTH) return answer(reply, 413);
-  if (await endedBySmsMode(harness, request, reply, receptors, () => answer(reply, 411))) return reply;
+  if (await failedByMode(harness, request, reply, receptors)) return reply;
   const localId = asText(params.localid);
   const earlier = localId ? harness.state.smsByLocalId.get(localId) : undefined;
   const sent = earlier ?? receptors.map((each) => harness.state.recordSms(each, message, codeIn(message)));

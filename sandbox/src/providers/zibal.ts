@@ -125,7 +125,7 @@ export function settlePayment(payment: Payment, click: 'pay' | 'cancel', now: Da
 
 async function mount(app: FastifyInstance, harness: Harness): Promise<void> {
   app.addHook('onRequest', async (request, reply) => {
-    if (harness.state.zibalMode === 'unreachable') dropConnection(request, reply);
+    if (harness.state.zibalModes.general === 'unreachable') dropConnection(request, reply);
   });
 
   app.post('/v1/request', async (request, reply) => {
