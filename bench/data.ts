@@ -122,7 +122,7 @@ export const prepareData = async (): Promise<Data> => {
       await seedGyms(size.gyms);
       await seedTrainingServices(size.trainingServices, userIds);
       await seedUsers(size.users, reader.id);
-      await seedPayments(size.payments);
+      await seedPayments(size.payments, reader.id);
       await assertPostsShowFiles();
       const seconds = (performance.now() - startedAt) / 1_000;
       console.log(`data: ${JSON.stringify(size)}, written in ${seconds.toFixed(0)} s`);

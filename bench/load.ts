@@ -3,6 +3,7 @@ import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { SECONDS, WRK } from './config.ts';
 import type { Run } from './measure.ts';
@@ -20,31 +21,10 @@ interface Load {
 
 export const CONNECTIONS = 32;
 
-/** Lua: the requests of a file whose lines have a path, or a path and a body, and the result as a line of JSON. */
-const script = (file: string): string => `
-local requests, at = {}, 0
-function init()
-  for line in io.lines("${file}") do
-    local path, body = line:match("^(%S+) (.+)$")
-    if body then wrk.headers["content-type"] = "application/json" end
-    requests[#requests + 1] = body and wrk.format("POST", path, nil, body) or wrk.format("GET", line)
-  end
-end
-function request()
-  at = at % #requests + 1
-  return requests[at]
-end
-function done(summary)
-  local errors = summary.errors
-  local failed = errors.connect + errors.read + errors.write + errors.timeout + errors.status
-  io.write(string.format('\\n{"count":%d,"seconds":%f,"failed":%d}\\n', summary.requests, summary.duration / 1e6, failed))
-end
-`;
-
 const directory = mkdtempSync(join(tmpdir(), 'fitness-wrk-'));
 process.once('exit', () => rmSync(directory, { recursive: true, force: true }));
-const [lua, list] = [join(directory, 'load.lua'), join(directory, 'paths')];
-writeFileSync(lua, script(list));
+const list = join(directory, 'paths');
+const script = fileURLToPath(new URL('./load.lua', import.meta.url));
 
 /** Throws if a response is missing or unsuccessful. */
 export const load = async ({ origin, paths, bodies, headers = {}, ...more }: Load): Promise<Run> => {
@@ -54,9 +34,9 @@ export const load = async ({ origin, paths, bodies, headers = {}, ...more }: Loa
   writeFileSync(list, `${lines.join('\n')}\n`);
   const options = [
     // One thread outpaces all measured processes and leaves the other cores to them.
-    ...['-t1', `-c${connections}`, `-d${seconds}s`, '--timeout', '30s', '-s', lua],
+    ...['-t1', `-c${connections}`, `-d${seconds}s`, '--timeout', '30s', '-s', script],
     ...Object.entries(headers).flatMap(([name, value]) => ['-H', `${name}: ${value}`]),
-    origin,
+    ...[origin, '--', list],
   ];
   const { stdout } = await promisify(execFile)(WRK, options);
   const run = JSON.parse(stdout.trim().split('\n').at(-1) ?? '') as Run & { failed: number };

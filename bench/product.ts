@@ -1,5 +1,7 @@
 /** The running product: its databases, its services over gRPC, and databases beside it. */
+import { randomUUID } from 'node:crypto';
 import { createGrpcClient } from '@fitness/shared/grpc/client.ts';
+import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
 import { createLog } from '@fitness/shared/kernel/log.ts';
 import type { ProcessName } from '@fitness/shared/kernel/process-name.ts';
 import { type ClientSession, connectMongo } from '@fitness/shared/mongo/connect.ts';
@@ -22,6 +24,13 @@ export const grpcClient = <Definition extends Parameters<typeof createGrpcClient
 ) => {
   const address = `127.0.0.1:${product.part(target).grpcPort}`;
   return createGrpcClient({ definition, address, target, signer: signerOf(caller), deadlineMs: 30_000 });
+};
+
+/** Books on a wallet in the name of content, which sells from wallets. */
+export const openWallet = () => {
+  const client = grpcClient(grpcDefinitions.wallet(), 'content', 'wallet');
+  return (user_id: number, type: 'income' | 'purchase', amount: number) =>
+    client.call('Book', { idempotency_key: randomUUID(), bookings: [{ user_id, type, amount }] });
 };
 
 export type Database = Awaited<ReturnType<typeof connectMongo>>;

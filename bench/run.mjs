@@ -13,13 +13,12 @@ import { explain } from '../scripts/lib/explain.mjs';
 import { Failure, Stopped } from '../scripts/lib/failure.mjs';
 import { ensurePackages } from '../scripts/lib/packages.mjs';
 import { dataDirectory, nodeBinary, root } from '../scripts/lib/paths.mjs';
-import { freePorts } from '../scripts/lib/ports.mjs';
 import { handOverToProjectNode, isHandedOver } from '../scripts/lib/project-node.mjs';
-import { startServers } from '../scripts/lib/servers/index.mjs';
 import { onEndSignal } from '../scripts/lib/signals.mjs';
 import { startStack } from '../scripts/lib/stack.mjs';
 import { connectStack } from '../scripts/lib/stack-client.mjs';
 import { createSupervisor } from '../scripts/lib/supervisor.mjs';
+import { startTestServers } from '../scripts/lib/test-servers.mjs';
 import { stopwatch, within } from '../scripts/lib/time.mjs';
 import { preparePeers } from './peers/install.mjs';
 
@@ -31,8 +30,8 @@ const supervisor = createSupervisor({
 });
 /** @type {string | undefined} */
 let directory;
-/** @type {() => Promise<void>} */
-let removeServers = async () => {};
+/** @type {(() => Promise<void>)[]} */
+const removals = [];
 /** @type {Promise<never> | undefined} */
 let ending;
 
@@ -40,7 +39,7 @@ let ending;
 function end(exitCode) {
   ending ??= (async () => {
     await supervisor.stopAll();
-    await within(removeServers(), 10_000);
+    await within(Promise.all(removals.map((remove) => remove())), 10_000);
     if (directory) rmSync(directory, { recursive: true, force: true, maxRetries: 5 });
     process.exit(exitCode);
   })();
@@ -81,11 +80,10 @@ async function main() {
     { withPeers: names.includes('requests') },
   );
   directory = mkdtempSync(join(tmpdir(), 'fitness-bench-'));
-  const [mongodb = 0, redis = 0, rabbitmq = 0, rabbitmqDistribution = 0, epmd = 0] = await freePorts(5);
-  const ports = { mongodb, redis, rabbitmq, rabbitmqDistribution, epmd };
-  const context = { supervisor, directory, ephemeral: true, logDirectory, ports, log };
-  const servers = await startServers(context);
-  removeServers = servers.remove;
+  const servers = await startTestServers(
+    { supervisor, directory, removals, logDirectory, log },
+    { withS3: false },
+  );
   const elapsed = stopwatch();
   const stack = await startStack({ supervisor, servers, directory, logDirectory });
   const { LIST_CACHE_MIB } = process.env;

@@ -1,18 +1,11 @@
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { dataDirectory, findExecutable } from '../../scripts/lib/paths.mjs';
 import { aptInstall, canInstall } from '../../scripts/lib/servers/apt.mjs';
 import { runTool } from '../../scripts/lib/supervisor.mjs';
 
 /** Packages that the benchmarks compare the product with. The product itself uses none of them. */
-const packages = {
-  fastify: '5.12.8',
-  '@fastify/http-proxy': '11.6.3',
-  '@fastify/jwt': '10.2.8',
-  '@fastify/rate-limit': '11.2.0',
-  medici: '7.4.0',
-  mongoose: '9.12.1',
-};
+const packages = JSON.parse(readFileSync(new URL('./packages.json', import.meta.url), 'utf8'));
 const pocketBase = 'github.com/pocketbase/pocketbase/examples/base@v0.36.8';
 
 /**

@@ -12,6 +12,7 @@ import { freePorts } from '../../scripts/lib/ports.mjs';
 import { eventually } from '../../test/e2e/support.ts';
 import { PEER_PACKAGES, POCKETBASE } from '../config.ts';
 import { FILES_OF_A_POST, postOf } from '../seed-posts.ts';
+import posts from './pocketbase-posts.json' with { type: 'json' };
 
 /** A peer is undefined if it is not installed. */
 export interface Peers {
@@ -40,25 +41,6 @@ const startFastifyPeers = async (answer: string): Promise<Peers['fastify']> => {
 const SUPERUSER = 'root@example.com';
 const READER = 'reader@example.com';
 const PASSWORD = 'benchmark-password-1';
-
-/** The index matches the queries: the list rule uses `is_draft`, and `created` is the order. */
-const POSTS = {
-  name: 'posts',
-  type: 'base',
-  listRule: 'is_draft = false',
-  viewRule: 'is_draft = false',
-  fields: [
-    { name: 'title', type: 'text', required: true },
-    { name: 'content', type: 'text', max: 20_000 },
-    { name: 'is_draft', type: 'bool' },
-    { name: 'in_blog', type: 'bool' },
-    { name: 'user_id', type: 'number' },
-    { name: 'files', type: 'file', maxSelect: 10, maxSize: 26_214_400 },
-    { name: 'created', type: 'autodate', onCreate: true },
-    { name: 'updated', type: 'autodate', onCreate: true, onUpdate: true },
-  ],
-  indexes: ['CREATE INDEX idx_posts_created ON posts (is_draft, created)'],
-};
 
 const randomHex = (length: number): string => randomBytes(length).toString('hex').slice(0, length);
 
@@ -112,7 +94,8 @@ const startPocketBase = async (
   const logIn = async (collection: string, identity: string) =>
     (await post(`/${collection}/auth-with-password`, { identity, password: PASSWORD })).token;
   const root = await logIn('_superusers', SUPERUSER);
-  await post('', POSTS, root);
+  // The index matches the queries: the list rule uses `is_draft`, and `created` is the order.
+  await post('', posts, root);
   await post('/users/records', { email: READER, password: PASSWORD, passwordConfirm: PASSWORD }, root);
   insertPosts(join(data, 'data.db'), count, userIds);
   return { origin, token: await logIn('users', READER) };

@@ -3,12 +3,11 @@
  * update without any code of ours. The second uses medici, a library for double-entry books, in the same database.
  */
 import { randomUUID } from 'node:crypto';
-import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
 import { systemClock } from '@fitness/shared/kernel/clock.ts';
 import { PEER_PACKAGES, requirePeer, SECONDS } from '../config.ts';
 import { CONNECTIONS } from '../load.ts';
 import { measure, runCalls, type Work } from '../measure.ts';
-import { grpcClient, openPeerDatabase, product } from '../product.ts';
+import { openPeerDatabase, openWallet, product } from '../product.ts';
 
 const WALLETS = 1_000;
 const GOAL = 0.6;
@@ -64,17 +63,11 @@ interface Medici {
 
 /** Debits, compared with bare transactions. */
 export const debits = async (): Promise<Work> => {
-  // Content sells from wallets.
-  const client = grpcClient(grpcDefinitions.wallet(), 'content', 'wallet');
-  const book = (walletId: number, type: 'income' | 'purchase', amount: number) =>
-    client.call('Book', {
-      idempotency_key: randomUUID(),
-      bookings: [{ user_id: FIRST_USER_ID + walletId, type, amount }],
-    });
-  await measure(WALLETS, CONNECTIONS, (index) => book(index, 'income', BALANCE));
+  const book = openWallet();
+  await measure(WALLETS, CONNECTIONS, (index) => book(FIRST_USER_ID + index, 'income', BALANCE));
   return {
     name: 'wallet debit',
-    run: runDebits((walletId) => book(walletId, 'purchase', 1)),
+    run: runDebits((walletId) => book(FIRST_USER_ID + walletId, 'purchase', 1)),
     peer: { name: 'MongoDB transactions alone', run: runDebits(await openTransactions()) },
     goals: { rate: GOAL },
   };

@@ -16,7 +16,7 @@ interface NotificationRow {
 const PAYMENT = { payment_id: 501, amount: 50_000 };
 const SALE = { trainee_id: 21, training_service_id: 9, title: 'Strength in twelve weeks' };
 
-export const NOTIFICATIONS = {
+const NOTIFICATIONS = {
   account_deletion_requested: {
     data: { deletion_requested_at: '2026-03-02 10:00:00', deletion_scheduled_at: '2026-03-16 10:00:00' },
     isMandatory: true,
