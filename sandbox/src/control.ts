@@ -85,26 +85,20 @@ function route<Input>(
   });
 }
 
-/** The messages to one recipient or to all, newest first. */
-const listed = <Message extends { id: number; sentAt: Date }, Shown>(
+/** The messages whose `field` is this recipient, or all without one; the newest is first. */
+const listed = <Message extends { id: number; sentAt: Date }>(
   messages: ReadonlyMap<number, Message>,
-  isTo: (message: Message) => boolean,
-  show: (message: Omit<Message, 'id' | 'sentAt'>) => Shown,
+  field: keyof Message,
+  recipient: string | undefined,
 ) => ({
   data: [...messages.values()]
-    .filter(isTo)
+    .filter((message) => recipient === undefined || message[field] === recipient)
     .reverse()
-    .map(({ id, sentAt, ...message }) => ({ ...show(message), sent_at: formatTimestamp(sentAt) })),
+    .map(({ id, sentAt, ...message }) => ({ ...message, sent_at: formatTimestamp(sentAt) })),
 });
 
 function messageRoutes(app: FastifyInstance, { state }: Harness): void {
-  route(app, ['GET', '/sms'], smsQuery, ({ receptor = null }) =>
-    listed(
-      state.sms,
-      (sms) => receptor === null || sms.receptor === receptor,
-      (sms) => sms,
-    ),
-  );
+  route(app, ['GET', '/sms'], smsQuery, ({ receptor }) => listed(state.sms, 'receptor', receptor));
   route(app, ['PUT', '/sms/mode'], smsModeBody, ({ mode, receptor = null }) => {
     state.smsModes.choose(mode, receptor);
     return { data: { mode, receptor } };
@@ -114,26 +108,14 @@ function messageRoutes(app: FastifyInstance, { state }: Harness): void {
     return { data: { name, text } };
   });
 
-  route(app, ['GET', '/push'], pushQuery, ({ token = null }) =>
-    listed(
-      state.pushes,
-      (push) => token === null || push.token === token,
-      (push) => push,
-    ),
-  );
+  route(app, ['GET', '/push'], pushQuery, ({ token }) => listed(state.pushes, 'token', token));
   route(app, ['PUT', '/push/mode'], pushModeBody, ({ mode, token = null, retry_after }) => {
     state.pushModes.choose(mode, token);
     state.pushRetryAfterS = retry_after;
     return { data: { mode, token, retry_after } };
   });
 
-  route(app, ['GET', '/emails'], emailQuery, ({ to = null }) =>
-    listed(
-      state.emails,
-      (email) => to === null || email.to === to,
-      ({ messageId, ...email }) => ({ ...email, message_id: messageId }),
-    ),
-  );
+  route(app, ['GET', '/emails'], emailQuery, ({ to }) => listed(state.emails, 'to', to));
   route(app, ['PUT', '/emails/mode'], emailModeBody, ({ mode, to = null }) => {
     state.emailModes.choose(mode, to?.toLowerCase() ?? null);
     return { data: { mode, to } };

@@ -56,7 +56,7 @@ export const createSmtpRelay = ({ state, slowMs }: Harness): SmtpRelay => {
             subject: mail.subject ?? '',
             text: mail.text ?? '',
             html: typeof mail.html === 'string' ? mail.html : '',
-            messageId: mail.messageId ?? '',
+            message_id: mail.messageId ?? '',
           });
         }
         const isAnswered = session.envelope.rcptTo.every(

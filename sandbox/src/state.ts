@@ -1,10 +1,12 @@
 /** The state of the emulated providers: in memory, bounded, and reset on demand. */
 import type { Clock } from '@fitness/shared/kernel/clock.ts';
+import approvedTemplates from './sms-templates.json' with { type: 'json' };
 
 export const SMS_MODES = ['ok', 'refuse', 'unreachable', 'slow'] as const;
 export const ZIBAL_MODES = ['ok', 'unreachable'] as const;
 /** The states of a purchase at a store. */
 export const SETTLED_STATES = ['purchased', 'canceled', 'refunded', 'pending'] as const;
+export type SettledState = (typeof SETTLED_STATES)[number];
 /** The last three are failures of the connection. */
 export const PURCHASE_STATES = [...SETTLED_STATES, 'garbage', 'unreachable', 'slow'] as const;
 
@@ -56,7 +58,7 @@ export interface Email {
   subject: string;
   text: string;
   html: string;
-  messageId: string;
+  message_id: string;
   sentAt: Date;
 }
 
@@ -97,16 +99,6 @@ export const PURCHASE_TYPES = ['test', 'promo', 'rewarded'] as const;
 
 /** Products in the stores. */
 export const PRODUCTS = ['premium_plus', 'boost_basic', 'boost_pro'] as const;
-
-/** The approved templates of the account at the SMS provider. */
-const SMS_TEMPLATES: readonly (readonly [name: string, text: string])[] = [
-  ['account-deletion-en', 'Your code to delete the account: %token'],
-  ['account-deletion-fa', 'کد حذف حساب شما: %token'],
-  ['password-reset-en', 'Your code for a new password: %token'],
-  ['password-reset-fa', 'کد بازنشانی رمز عبور شما: %token'],
-  ['phone-change-en', 'Your code to confirm this number: %token'],
-  ['phone-change-fa', 'کد تأیید شمارهٔ شما: %token'],
-];
 
 const KEPT = 10_000;
 
@@ -164,7 +156,8 @@ export class SandboxState {
   readonly sms = new BoundedMap<number, Sms>();
   /** Messages by the sender's own id, which makes a repeated send harmless. */
   readonly smsByLocalId = new BoundedMap<string, Sms[]>();
-  readonly smsTemplates = new BoundedMap<string, string>(SMS_TEMPLATES);
+  /** The approved templates of the account at the SMS provider, by name. */
+  readonly smsTemplates = new BoundedMap<string, string>(Object.entries(approvedTemplates));
   readonly payments = new BoundedMap<number, Payment>();
   readonly purchases = new BoundedMap<string, Purchase>();
   /** Validations by purchase token. */
@@ -248,7 +241,7 @@ export class SandboxState {
 
   forget(): void {
     for (const part of Object.values(this)) if (part instanceof Map) part.clear();
-    for (const [name, text] of SMS_TEMPLATES) this.smsTemplates.set(name, text);
+    for (const [name, text] of Object.entries(approvedTemplates)) this.smsTemplates.set(name, text);
     this.pushRetryAfterS = 1;
     this.generation += 1;
   }

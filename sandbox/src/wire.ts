@@ -2,7 +2,7 @@
 import type { Clock } from '@fitness/shared/kernel/clock.ts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { SandboxClock } from './clock.ts';
-import { foldDigits, type Purchase, type SandboxState, SETTLED_STATES } from './state.ts';
+import { foldDigits, type Purchase, type SandboxState, SETTLED_STATES, type SettledState } from './state.ts';
 
 export interface Harness {
   state: SandboxState;
@@ -80,30 +80,33 @@ export function codeIn(message: string): string | null {
 }
 
 /**
- * Finds the requested purchase and simulates its failure mode. `answered`: the response was sent.
- * `not_found`: the token is unknown, or belongs to a product other than `productId`.
+ * Finds the requested purchase and simulates its failure mode. Undefined if the response was sent, by `refuse` for an unknown token,
+ * for one of a product other than `productId`, and for a purchase in none of the `states`.
  */
 export async function findPurchase(
   harness: Harness,
   request: FastifyRequest,
   reply: FastifyReply,
-  query: { token: string; productId?: string },
-): Promise<Purchase | 'not_found' | 'answered'> {
+  query: { token: string; productId?: string; states?: readonly SettledState[] },
+  refuse: () => FastifyReply,
+): Promise<Purchase | undefined> {
   const state = harness.state.purchases.get(query.token)?.state;
   if (state === 'garbage') {
-    await reply.type('text/html').send('<html><body><h1>Service temporarily moved</h1></body></html>');
-    return 'answered';
+    reply.type('text/html').send('<html><body><h1>Service temporarily moved</h1></body></html>');
+    return undefined;
   }
-  if (await endedByMode(harness, request, reply, state)) return 'answered';
+  if (await endedByMode(harness, request, reply, state)) return undefined;
   // Looked up again: the state may have been changed during a slow wait.
   const purchase = harness.state.purchases.get(query.token);
-  if (!purchase) return 'not_found';
-  if (query.productId !== undefined && purchase.productId !== query.productId) return 'not_found';
-  return purchase;
+  const { states = SETTLED_STATES, productId = purchase?.productId } = query;
+  if (purchase && purchase.productId === productId && states.includes(settledState(purchase)))
+    return purchase;
+  refuse();
+  return undefined;
 }
 
 /** The state of the purchase at the store, without failures of the connection. */
-export function settledState({ state }: Purchase): (typeof SETTLED_STATES)[number] {
+export function settledState({ state }: Purchase): SettledState {
   return SETTLED_STATES.find((settled) => settled === state) ?? 'purchased';
 }
 

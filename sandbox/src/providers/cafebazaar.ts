@@ -10,6 +10,9 @@ import {
   settledState,
 } from '../wire.ts';
 
+/** This API has no pending state: the store does not know the purchase yet. */
+const KNOWN_STATES = ['purchased', 'canceled', 'refunded'] as const;
+
 function fail(reply: FastifyReply, status: number, error: string, description: string): FastifyReply {
   return reply.code(status).send({ error, error_description: description });
 }
@@ -37,10 +40,9 @@ async function mount(app: FastifyInstance, harness: Harness): Promise<void> {
       const { sku, token } = request.params;
       harness.state.countStoreCall(token);
       if (refusedSecret(request, reply)) return reply;
-      const purchase = await findPurchase(harness, request, reply, { token, productId: sku });
-      if (purchase === 'answered') return reply;
-      // This API has no pending state: the store does not know the purchase yet.
-      if (purchase === 'not_found' || settledState(purchase) === 'pending') return notFound(reply);
+      const query = { token, productId: sku, states: KNOWN_STATES };
+      const purchase = await findPurchase(harness, request, reply, query, () => notFound(reply));
+      if (!purchase) return reply;
       return reply.send({
         consumptionState: purchase.consumed ? 0 : 1,
         purchaseState: settledState(purchase) === 'purchased' ? 0 : 1,
@@ -53,10 +55,9 @@ async function mount(app: FastifyInstance, harness: Harness): Promise<void> {
 
   app.post('/api/consume/:package/purchases/', async (request, reply) => {
     if (refusedSecret(request, reply)) return reply;
-    const token = asText(asRecord(request.body).token);
-    const purchase = await findPurchase(harness, request, reply, { token });
-    if (purchase === 'answered') return reply;
-    if (purchase === 'not_found' || settledState(purchase) !== 'purchased') return notFound(reply);
+    const query = { token: asText(asRecord(request.body).token), states: ['purchased'] as const };
+    const purchase = await findPurchase(harness, request, reply, query, () => notFound(reply));
+    if (!purchase) return reply;
     if (purchase.consumed) return fail(reply, 400, 'already_consumed', 'The purchase is already consumed.');
     purchase.consumed = true;
     return reply.send({});

@@ -128,9 +128,9 @@ async function act(
   if (!parts) return fail(reply, [404, 'Not found.', 'global', 'notFound']);
   if (refusedBearer(harness, request, reply)) return reply;
   const query = { token: parts[1] ?? '', productId: request.params.sku };
-  const purchase = await findPurchase(harness, request, reply, query);
-  if (purchase === 'answered') return reply;
-  if (purchase === 'not_found') return refusedToken(harness, reply, query.token);
+  const refuse = () => refusedToken(harness, reply, query.token);
+  const purchase = await findPurchase(harness, request, reply, query, refuse);
+  if (!purchase) return reply;
   if (settledState(purchase) !== 'purchased')
     return fail(reply, [400, NOT_OWNED, PUBLISHER, 'productNotOwnedByUser']);
   purchase.acknowledged = true;
@@ -147,11 +147,9 @@ async function mount(app: FastifyInstance, harness: Harness): Promise<void> {
     const { sku, token } = request.params;
     harness.state.countStoreCall(token);
     if (refusedBearer(harness, request, reply)) return reply;
-    const purchase = await findPurchase(harness, request, reply, { token, productId: sku });
-    if (purchase === 'answered') return reply;
-    return purchase === 'not_found'
-      ? refusedToken(harness, reply, token)
-      : reply.send(productPurchase(purchase));
+    const refuse = () => refusedToken(harness, reply, token);
+    const purchase = await findPurchase(harness, request, reply, { token, productId: sku }, refuse);
+    return purchase ? reply.send(productPurchase(purchase)) : reply;
   });
 
   app.post<{ Params: ProductParams }>(`${purchases}/products/:sku/tokens/:token`, (request, reply) =>

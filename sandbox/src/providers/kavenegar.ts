@@ -11,21 +11,9 @@ import {
   judgeCredential,
   type Provider,
 } from '../wire.ts';
+import messages from './kavenegar-messages.json' with { type: 'json' };
 
-const MESSAGES: Record<number, string> = {
-  200: 'تایید شد',
-  400: 'پارامترها ناقص هستند',
-  403: 'کد شناسائی API-Key معتبر نمی‌باشد',
-  404: 'متد نامشخص است',
-  406: 'پارامترهای اجباری خالی ارسال شده اند',
-  411: 'دریافت کننده نامعتبر است',
-  412: 'ارسال کننده نامعتبر است',
-  413: 'پیام خالی است و یا طول پیام بیش از حد مجاز می‌باشد',
-  414: 'حجم درخواست بیشتر از حد مجاز است',
-  424: 'الگوی مورد نظر پیدا نشد',
-  431: 'ساختار کد صحیح نمی‌باشد',
-  432: 'پارامتر کد در متن پیام پیدا نشد',
-};
+const MESSAGES: Readonly<Record<string, string>> = messages;
 
 const DEFAULT_SENDER = '10004346';
 /** Sender lines of the account. */

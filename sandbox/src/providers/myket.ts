@@ -10,6 +10,9 @@ import {
   settledState,
 } from '../wire.ts';
 
+/** The two documented states are success and failure. A pending purchase is neither. */
+const KNOWN_STATES = ['purchased', 'canceled', 'refunded'] as const;
+
 function fail(reply: FastifyReply, status: number, messageCode: string, message: string): FastifyReply {
   return reply.code(status).send({ code: status, messageCode, translatedMessage: message });
 }
@@ -32,10 +35,9 @@ async function mount(app: FastifyInstance, harness: Harness): Promise<void> {
       harness.state.countStoreCall(token);
       if (refusedToken(request, reply)) return reply;
       if (!token) return fail(reply, 400, 'InvalidParameter', 'پارامتر tokenId الزامی است');
-      const purchase = await findPurchase(harness, request, reply, { token, productId: request.params.sku });
-      if (purchase === 'answered') return reply;
-      // The two documented states are success and failure. A pending purchase is neither.
-      if (purchase === 'not_found' || settledState(purchase) === 'pending') return notFound(reply);
+      const query = { token, productId: request.params.sku, states: KNOWN_STATES };
+      const purchase = await findPurchase(harness, request, reply, query, () => notFound(reply));
+      if (!purchase) return reply;
       return reply.send({
         kind: 'androidpublisher#productPurchase',
         purchaseTime: purchase.purchasedAt.getTime(),
@@ -51,9 +53,9 @@ async function mount(app: FastifyInstance, harness: Harness): Promise<void> {
     async (request, reply) => {
       if (refusedToken(request, reply)) return reply;
       const { sku, token } = request.params;
-      const purchase = await findPurchase(harness, request, reply, { token, productId: sku });
-      if (purchase === 'answered') return reply;
-      if (purchase === 'not_found' || settledState(purchase) !== 'purchased') return notFound(reply);
+      const query = { token, productId: sku, states: ['purchased'] as const };
+      const purchase = await findPurchase(harness, request, reply, query, () => notFound(reply));
+      if (!purchase) return reply;
       if (purchase.consumed) return fail(reply, 400, 'SkuAlreadyConsumed', 'محصول پیش از این مصرف شده است');
       purchase.consumed = true;
       return reply.send({ code: 200, messageCode: 'Success', translatedMessage: 'محصول مصرف شد' });

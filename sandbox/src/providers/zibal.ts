@@ -6,17 +6,9 @@ import { sendPage } from '../pages/send.ts';
 import { localeOf } from '../pages/texts.ts';
 import type { Payment } from '../state.ts';
 import { asRecord, dropConnection, type Harness, judgeCredential, type Provider } from '../wire.ts';
+import messages from './zibal-messages.json' with { type: 'json' };
 
-const MESSAGES: Record<number, string> = {
-  100: 'success',
-  102: 'merchant not found',
-  105: 'amount must be greater than 1,000 Rial',
-  106: 'invalid callbackUrl',
-  113: 'amount exceeds the limit of a transaction',
-  201: 'previously verified',
-  202: 'not paid or failed',
-  203: 'invalid trackId',
-};
+const MESSAGES: Readonly<Record<string, string>> = messages;
 
 const AMOUNT_ABOVE_RIAL = 1_000;
 /**
