@@ -1,5 +1,5 @@
 /** Calls of the public API on behalf of the visitor of a page. */
-import { API_PREFIX } from '@fitness/shared/http/server.ts';
+import { API_PREFIX } from '@fitness/shared/http/gateway-protocol.ts';
 import { GUEST, type SessionPage, type UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { unauthenticated, unavailable } from '@fitness/shared/kernel/error.ts';
 import type { Locale } from '@fitness/shared/kernel/i18n/translate.ts';
@@ -8,8 +8,9 @@ import type { Dispatcher } from 'undici';
 import type { Dependencies } from '../dependencies.ts';
 import { assertAudience } from '../request/bearer.ts';
 import { type ApiAnswer, type ApiCall, callApi, callInternal } from '../request/call-api.ts';
+import { internalHeaders } from '../request/forward-headers.ts';
 import { lostAnswer } from '../request/lost-answer.ts';
-import { internalHeaders, prepareForward } from '../request/proxy.ts';
+import { prepareForward } from '../request/prepare-forward.ts';
 import type { Service } from '../request/routes.ts';
 import type { Visit } from './visit.ts';
 

@@ -3,7 +3,7 @@ import { breakable, type Html, html, renderedHtml } from '@fitness/shared/pages/
 import GithubSlugger from 'github-slugger';
 import MarkdownIt, { type Token } from 'markdown-it';
 
-export interface Heading {
+interface Heading {
   /** `h1` to `h6` */
   tag: string;
   /** The anchor. */

@@ -1,6 +1,6 @@
 /** `/docs`: the API reference, the errors, the events, the guides and their search, in English. Every file is served from this origin. */
 import { codingOf, encodedOnce } from '@fitness/shared/http/compression.ts';
-import { API_PREFIX } from '@fitness/shared/http/server.ts';
+import { API_PREFIX } from '@fitness/shared/http/gateway-protocol.ts';
 import type { Page } from '@fitness/shared/pages/page.ts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { asyncApiDocument } from '../../api/asyncapi.ts';

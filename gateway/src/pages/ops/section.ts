@@ -1,7 +1,7 @@
 /** Sections of `/ops`. Showing or using one requires permissions, and the services check each call again. */
 
+import { API_PREFIX } from '@fitness/shared/http/gateway-protocol.ts';
 import { encodeCursor, LAST_PAGE_NUMBER } from '@fitness/shared/http/pagination.ts';
-import { API_PREFIX } from '@fitness/shared/http/server.ts';
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { isAppError, type Message, message, unavailable } from '@fitness/shared/kernel/error.ts';
 import type { MessageKey } from '@fitness/shared/kernel/i18n/catalogue.ts';
