@@ -29,7 +29,7 @@ const textOf = (texts: Catalogue, key: string): string | undefined =>
 const textsOf = (key: string): Texts =>
   Object.fromEntries([...CATALOGUES].map(([locale, texts]) => [locale, textOf(texts, key) ?? '']));
 
-/** By the key of the error's message; a remedy also by its status. */
+/** The keys are those of the messages. A remedy may have a status as its key. */
 const causes: Readonly<Record<string, string>> = errorTexts.causes;
 const remedies: Readonly<Record<string, string>> = errorTexts.remedies;
 

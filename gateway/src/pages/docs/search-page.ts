@@ -11,30 +11,35 @@ interface Entry {
   href: string;
   title: string;
   text: string;
-  /** The title in lower case, and all that is searched. */
-  lowerTitle: string;
-  lower: string;
+  /** The heading in lower case, and all that is searched. */
+  heading: string;
+  all: string;
 }
 
 const entriesOf = ({ path, title: page, sections }: DocsPage): Entry[] =>
   sections.map(({ id, title: heading, text }) => {
     const title = heading === page ? page : `${page}: ${heading}`;
-    const lowerTitle = title.toLowerCase();
     return {
       href: id === undefined ? path : `${path}#${id}`,
       title,
       text,
-      lowerTitle,
-      lower: `${lowerTitle} ${text.toLowerCase()}`,
+      heading: heading.toLowerCase(),
+      all: `${title} ${text}`.toLowerCase(),
     };
   });
 
-/** The text around the first of the words that it contains. */
+/** The text around the first of the words that it contains, or its beginning. */
 const excerptOf = (text: string, words: readonly string[]): string => {
   const places = words.map((word) => text.toLowerCase().indexOf(word)).filter((place) => place >= 0);
-  const start = Math.max(0, Math.min(...places, text.length) - EXCERPT_LENGTH / 3);
-  const excerpt = text.slice(start, start + EXCERPT_LENGTH).trim();
-  return `${start > 0 ? '…' : ''}${excerpt}${start + EXCERPT_LENGTH < text.length ? '…' : ''}`;
+  const place = places.length === 0 ? 0 : Math.min(...places);
+  const start = place < EXCERPT_LENGTH / 2 ? 0 : text.lastIndexOf(' ', place - EXCERPT_LENGTH / 3) + 1;
+  const end = start + EXCERPT_LENGTH;
+  return `${start > 0 ? '… ' : ''}${text.slice(start, end)}${end < text.length ? '…' : ''}`;
+};
+
+const summaryOf = (count: number, query: string): string => {
+  const all = count === 0 ? 'Nothing' : count === 1 ? '1 place' : `${count} places`;
+  return `${all} found for “${query}”${count > MAX_RESULTS ? `; these are the first ${MAX_RESULTS}` : ''}.`;
 };
 
 /** The page for a query. An empty query finds nothing. */
@@ -44,10 +49,9 @@ export const createSearch = (
 ) => {
   const entries = pages.flatMap(entriesOf);
   const find = (words: readonly string[]): Entry[] => {
-    const hitsIn = ({ lowerTitle }: Entry): number =>
-      words.filter((word) => lowerTitle.includes(word)).length;
+    const hitsIn = ({ heading }: Entry): number => words.filter((word) => heading.includes(word)).length;
     return entries
-      .filter(({ lower }) => words.length > 0 && words.every((word) => lower.includes(word)))
+      .filter(({ all }) => words.length > 0 && words.every((word) => all.includes(word)))
       .toSorted((a, b) => hitsIn(b) - hitsIn(a));
   };
   return (text: string): Page => {
@@ -62,10 +66,8 @@ export const createSearch = (
 <p class="quiet" dir="auto">${excerptOf(entry.text, words)}</p></li>
 `,
     );
-    const count =
-      found.length === 0 ? 'Nothing' : `${found.length} ${found.length === 1 ? 'place' : 'places'}`;
     const body = html`<section class="card">
-<p>${words.length === 0 ? 'Enter one or more words.' : `${count} found for “${query}”${found.length > MAX_RESULTS ? `, of which these are the first ${MAX_RESULTS}` : ''}.`}</p>
+<p>${words.length === 0 ? 'Enter one or more words.' : summaryOf(found.length, query)}</p>
 <ol class="items">
 ${results}</ol>
 </section>`;

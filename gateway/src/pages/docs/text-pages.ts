@@ -108,7 +108,7 @@ const textPage = ({ path, file }: Source, sources: readonly Source[]): DocsPage 
     path,
     title: heading.title,
     sections: sectionsOf(document),
-    body: html`${renderTokens(lead)}
+    body: html`${lead.length > 0 && html`<section class="card">\n${renderTokens(lead)}</section>`}
 ${chapters.length > 1 && contents(chapters)}
 ${chapters.map(
   ({ tokens }) => html`<section class="card">
