@@ -71,8 +71,9 @@ const addAnchors = (tokens: readonly Token[]): Heading[] => {
   });
 };
 
+/** A line that is a comment is left out. Other HTML is shown as text. */
 export const parseMarkdown = (source: string): MarkdownDocument => {
-  const tokens = markdown.parse(source, {});
+  const tokens = markdown.parse(source.replaceAll(/^<!--.*-->$/gm, ''), {});
   labelCells(tokens);
   return { tokens, headings: addAnchors(tokens) };
 };
