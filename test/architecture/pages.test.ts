@@ -6,7 +6,7 @@ import { loadRouteTables, type Route } from './route-tables.ts';
 import { type Node, parse, productSources, read, walk } from './support.ts';
 
 const PAGES = [
-  { page: 'ops', sources: 'gateway/src/pages/ops/', columns: '`/ops`' },
+  { page: 'ops', sources: 'packages/ops/src/', columns: '`/ops`' },
   {
     page: 'account_deletion',
     sources: 'gateway/src/pages/account-deletion/',
@@ -44,7 +44,7 @@ test.each(PAGES)(
   'the session of $page has access to exactly the paths that the page calls',
   ({ page, sources }) => {
     const text = productSources.filter((file) => file.startsWith(sources)).map(read);
-    const called = [...new Set([...text, read('gateway/src/pages/api.ts')].flatMap(pathsIn))];
+    const called = [...new Set([...text, read('packages/shared/src/pages/visitor.ts')].flatMap(pathsIn))];
     const own = called.filter((path) => routesAt(path).length > 0 && path !== '/auth/login');
     const isOpen = ({ pages = [] }: Route): boolean => pages.includes(page);
     expect(own.length).toBeGreaterThan(2);
@@ -111,7 +111,10 @@ const fieldsSentIn = (file: string): string[] => {
 test.each(PAGES)(
   'the session of $page may send exactly the fields that the page sends',
   ({ page, sources }) => {
-    const files = [...productSources.filter((file) => file.startsWith(sources)), 'gateway/src/pages/api.ts'];
+    const files = [
+      ...productSources.filter((file) => file.startsWith(sources)),
+      'packages/shared/src/pages/visitor.ts',
+    ];
     const allowedBy = ({ pageFields, body }: Route): readonly string[] =>
       pageFields ?? Object.keys((body as z.ZodObject | undefined)?.shape ?? {});
     const sent = new Map<Route, Set<string>>();

@@ -1,6 +1,6 @@
 /** The visit of a browser on a page, stored in one cookie that also protects the forms. The gateway stores nothing. */
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
-import { type Clock, type Random, SECOND_MS } from '@fitness/shared/kernel/clock.ts';
+import { type Clock, type Random, SECOND_MS } from '../kernel/clock.ts';
 
 /** A guest also has a secret, from the first page on. It protects the sign-in form against CSRF. */
 export type Visit = { kind: 'guest'; secret: string } | { kind: 'user'; token: string };

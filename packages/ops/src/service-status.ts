@@ -1,12 +1,11 @@
 /** The state of the outbox and the queues of a service. */
 import { type OperationsStatus, operationsStatusSchema } from '@fitness/shared/kernel/operations.ts';
-import type { Service } from '../../request/routes.ts';
 import type { Operator } from './section.ts';
 
 /** Undefined if the service does not answer. */
 export const readStatus = async (
   operator: Operator,
-  service: Service,
+  service: string,
 ): Promise<OperationsStatus | undefined> => {
   try {
     const { status, body } = await operator.internal(service, { method: 'GET', path: '/operations' });

@@ -1,35 +1,59 @@
-/** Calls of the public API on behalf of the visitor of a page. */
-import { API_PREFIX } from '@fitness/shared/http/server.ts';
-import { GUEST, type SessionPage, type UserCaller } from '@fitness/shared/kernel/caller.ts';
-import { unauthenticated, unavailable } from '@fitness/shared/kernel/error.ts';
-import type { Locale } from '@fitness/shared/kernel/i18n/translate.ts';
-import type { FastifyRequest } from 'fastify';
-import type { Dispatcher } from 'undici';
-import type { Dependencies } from '../dependencies.ts';
-import { assertAudience } from '../request/bearer.ts';
-import { type ApiAnswer, type ApiCall, callApi, callInternal } from '../request/call-api.ts';
-import { lostAnswer } from '../request/lost-answer.ts';
-import { internalHeaders, prepareForward } from '../request/proxy.ts';
-import type { Service } from '../request/routes.ts';
+/** Calls of the API on behalf of the visitor of a page, and the session of the visitor. */
+import type { IncomingMessage } from 'node:http';
+import type { Readable } from 'node:stream';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { SessionPage, UserCaller } from '../kernel/caller.ts';
+import type { Clock, Random } from '../kernel/clock.ts';
+import { unauthenticated, unavailable } from '../kernel/error.ts';
+import type { Locale } from '../kernel/i18n/translate.ts';
 import type { Visit } from './visit.ts';
+
+export interface ApiCall {
+  method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  /** The path below the API's prefix, with the query. */
+  path: string;
+  body?: object | undefined;
+}
+
+export interface ApiAnswer {
+  status: number;
+  headers: Readonly<Record<string, string | string[] | undefined>>;
+  /** Empty if the response has no body. */
+  body: Record<string, unknown>;
+}
+
+export interface Download extends Pick<ApiAnswer, 'headers'> {
+  statusCode: number;
+  body: Readable & { dump(): Promise<void> };
+}
+
+/** How a page calls the API as its visitor. Every call throws 503 if the service does not respond. */
+export interface VisitorApi {
+  call(request: FastifyRequest, visit: Visit, call: ApiCall): Promise<ApiAnswer>;
+  /** Calls an internal route of a service. The path is below the prefix of these routes. */
+  callService(request: FastifyRequest, visit: Visit, service: string, call: ApiCall): Promise<ApiAnswer>;
+  /** Streams a file of the public API at the speed of the browser. */
+  download(request: FastifyRequest, visit: Visit, path: string): Promise<Download>;
+}
+
+/** What the pages with forms need of the process that serves them. */
+export interface PageDependencies {
+  api: VisitorApi;
+  /** Throws 401 if the token is no longer valid. */
+  callerOf(token: string): Promise<UserCaller>;
+  /** Throws 429 if the address of the client has made too many requests. */
+  limitAddress(request: FastifyRequest, reply: FastifyReply): Promise<void>;
+  readForm(payload: IncomingMessage): Promise<Buffer>;
+  baseUrl: string;
+  clock: Clock;
+  random: Random;
+}
 
 /** A request for a page, with what is needed to answer it. */
 export interface PageContext {
   request: FastifyRequest;
   locale: Locale;
-  dependencies: Pick<
-    Dependencies,
-    | 'agents'
-    | 'baseUrl'
-    | 'callerOf'
-    | 'clock'
-    | 'identity'
-    | 'random'
-    | 'serviceTimeoutMs'
-    | 'signer'
-    | 'trustedProxies'
-    | 'urls'
-  >;
+  dependencies: PageDependencies;
 }
 
 /** An error of the API, in the language of the page. */
@@ -41,36 +65,25 @@ export interface Problem {
   fields: Readonly<Record<string, readonly string[]>>;
 }
 
-type CallDependencies = Parameters<typeof callApi>[2];
-
-const dependenciesOf = ({ dependencies }: PageContext, visit: Visit): CallDependencies => ({
-  ...dependencies,
-  agent: dependencies.agents.ordinary,
-  authenticate: async () => {
-    if (visit.kind === 'guest') return GUEST;
-    const caller = await dependencies.callerOf(visit.token);
-    assertAudience(caller, dependencies.baseUrl, API_PREFIX);
-    return caller;
-  },
-});
-
 const assertAuthenticated = (answer: ApiAnswer): ApiAnswer => {
   if (answer.status === 401) throw unauthenticated();
   return answer;
 };
 
 /** Throws 401 if the visitor's token is no longer valid. */
-export const call = async (context: PageContext, visit: Visit, apiCall: ApiCall): Promise<ApiAnswer> =>
-  assertAuthenticated(await callApi(apiCall, context.request, dependenciesOf(context, visit)));
+export const call = async (
+  { request, dependencies: { api } }: PageContext,
+  visit: Visit,
+  apiCall: ApiCall,
+): Promise<ApiAnswer> => assertAuthenticated(await api.call(request, visit, apiCall));
 
 /** Calls an internal route of a service. Throws 401 if the visitor's token is no longer valid. */
 export const callOf = async (
-  context: PageContext,
+  { request, dependencies: { api } }: PageContext,
   visit: Visit,
-  service: Service,
+  service: string,
   internal: ApiCall,
-): Promise<ApiAnswer> =>
-  assertAuthenticated(await callInternal(service, internal, context.request, dependenciesOf(context, visit)));
+): Promise<ApiAnswer> => assertAuthenticated(await api.callService(request, visit, service, internal));
 
 interface SessionLimit {
   page: SessionPage;
@@ -88,8 +101,8 @@ export const limitSession = async (
   { page, seconds, idleSeconds }: SessionLimit,
 ): Promise<void> => {
   const body = { page, seconds, ...(idleSeconds === undefined ? {} : { idle_seconds: idleSeconds }) };
-  const call = { method: 'POST', path: '/session-limit', body } as const;
-  const { status } = await callOf(context, visit, 'identity', call);
+  const limit = { method: 'POST', path: '/session-limit', body } as const;
+  const { status } = await callOf(context, visit, 'identity', limit);
   if (status !== 204) throw unavailable(`the session was not limited: ${status}`);
 };
 
@@ -112,30 +125,6 @@ export const beginSession = async (
   } catch (error) {
     await endSession(context, visit);
     throw error;
-  }
-};
-
-/**
- * Streams a file of the public API at the speed of the browser. Throws 401 if the visitor's token is no longer valid.
- */
-export const download = async (
-  context: PageContext,
-  visit: Visit,
-  path: string,
-): Promise<Dispatcher.ResponseData> => {
-  const { request, dependencies } = context;
-  const forward = await prepareForward(request.raw, `${API_PREFIX}${path}`, dependenciesOf(context, visit));
-  const { service, path: target, query } = forward.target;
-  const call = {
-    origin: dependencies.urls[service],
-    path: `${target}${query}`,
-    method: 'GET',
-    headers: internalHeaders(request.id, forward),
-  } as const;
-  try {
-    return await dependencies.agents.downloads.request(call);
-  } catch (error) {
-    throw lostAnswer('GET', service, error as Error);
   }
 };
 

@@ -13,7 +13,7 @@ import {
 } from '@fitness/shared/kernel/i18n/translate.ts';
 import type { Permission } from '@fitness/shared/kernel/permissions.ts';
 import { type Html, html, isolate } from '@fitness/shared/pages/html.ts';
-import { time } from '../../views.ts';
+import { time } from '@fitness/shared/pages/views.ts';
 import { auditTable, type Entry, readAuditNames } from '../audit-entries.ts';
 import { decisionOf } from '../decision.ts';
 import { MEMBERS, memberLink, nameOf, readNames } from '../members.ts';

@@ -5,10 +5,10 @@ import { type Locale, translator } from '@fitness/shared/kernel/i18n/translate.t
 import { alertOf } from '@fitness/shared/pages/form.ts';
 import { type Html, html, isolate } from '@fitness/shared/pages/html.ts';
 import { languageLinks } from '@fitness/shared/pages/languages.ts';
+import { type LoginView, loginForm } from '@fitness/shared/pages/log-in.ts';
 import { type Page, renderPage } from '@fitness/shared/pages/page.ts';
-import { OPS_PATH } from '../../request/page-paths.ts';
-import { type LoginView, loginForm } from '../log-in.ts';
-import { formOf, problemOf, SIGN_OUT } from '../views.ts';
+import { formOf, problemOf, SIGN_OUT } from '@fitness/shared/pages/views.ts';
+import { OPS_PATH } from './path.ts';
 import {
   addressOf,
   type Operator,

@@ -4,13 +4,10 @@
  */
 import { HTTP_STATUS, isAppError, type Message, message } from '@fitness/shared/kernel/error.ts';
 import { translator } from '@fitness/shared/kernel/i18n/translate.ts';
+import type { Fields, Outcome } from '@fitness/shared/pages/form-pages.ts';
 import { type Html, html } from '@fitness/shared/pages/html.ts';
 import { languageLinks } from '@fitness/shared/pages/languages.ts';
 import { type Page, renderPage } from '@fitness/shared/pages/page.ts';
-import encodeQR from 'qr';
-import { OPS_PATH } from '../../request/page-paths.ts';
-import { call, type PageContext, type Problem, problemIn, retryAfterIn } from '../api.ts';
-import type { Fields, Outcome } from '../form-pages.ts';
 import {
   CURRENT_PASSWORD,
   type Field,
@@ -22,9 +19,18 @@ import {
   SIGN_OUT,
   TOTP,
   type View,
-} from '../views.ts';
-import type { SignedIn, Visits } from '../visit.ts';
-import { LIVE_SCRIPT } from './pages.ts';
+} from '@fitness/shared/pages/views.ts';
+import type { SignedIn, Visits } from '@fitness/shared/pages/visit.ts';
+import {
+  call,
+  type PageContext,
+  type Problem,
+  problemIn,
+  retryAfterIn,
+} from '@fitness/shared/pages/visitor.ts';
+import encodeQR from 'qr';
+import { LIVE_SCRIPT } from './frame.ts';
+import { OPS_PATH } from './path.ts';
 import { copyButton, pathOf, SECOND_FACTOR } from './section.ts';
 
 type SetUpContext = PageContext & { visits: Visits };

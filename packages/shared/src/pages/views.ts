@@ -1,12 +1,12 @@
 /** Building blocks for pages with forms. No page shows a submitted password again. */
-import { parseTimestamp } from '@fitness/shared/kernel/clock.ts';
-import { type Message, message } from '@fitness/shared/kernel/error.ts';
-import { type Locale, type Translate, translator } from '@fitness/shared/kernel/i18n/translate.ts';
-import { alertOf, inputsOf as renderInputs } from '@fitness/shared/pages/form.ts';
-import { type Html, html, isolate } from '@fitness/shared/pages/html.ts';
-import { timeOf } from '@fitness/shared/pages/time.ts';
-import type { Problem } from './api.ts';
+import { parseTimestamp } from '../kernel/clock.ts';
+import { type Message, message } from '../kernel/error.ts';
+import { type Locale, type Translate, translator } from '../kernel/i18n/translate.ts';
+import { alertOf, inputsOf as renderInputs } from './form.ts';
 import type { Fields } from './form-pages.ts';
+import { type Html, html, isolate } from './html.ts';
+import { timeOf } from './time.ts';
+import type { Problem } from './visitor.ts';
 
 export interface View {
   locale: Locale;

@@ -1,6 +1,6 @@
 /** Accounts whose deletion is scheduled. */
 import { html } from '@fitness/shared/pages/html.ts';
-import { time } from '../../views.ts';
+import { time } from '@fitness/shared/pages/views.ts';
 import { memberLink } from '../members.ts';
 import { factsOf, listOf, type Operator, pageIn, read, type Section, turnByLink } from '../section.ts';
 

@@ -5,10 +5,17 @@
 
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { type Message, message } from '@fitness/shared/kernel/error.ts';
+import type { Fields } from '@fitness/shared/pages/form-pages.ts';
 import { type Html, html } from '@fitness/shared/pages/html.ts';
-import { type Problem, problemIn } from '../api.ts';
-import type { Fields } from '../form-pages.ts';
-import { type Button, type Field, formOf, inputsOf, missingIn, problemOf } from '../views.ts';
+import {
+  type Button,
+  type Field,
+  formOf,
+  inputsOf,
+  missingIn,
+  problemOf,
+} from '@fitness/shared/pages/views.ts';
+import { type Problem, problemIn } from '@fitness/shared/pages/visitor.ts';
 import { type Action, type ActionResult, gone, type Operator, pathOf } from './section.ts';
 
 export interface Confirmation {

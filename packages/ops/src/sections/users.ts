@@ -4,9 +4,9 @@ import { type Message, message } from '@fitness/shared/kernel/error.ts';
 import type { MessageKey } from '@fitness/shared/kernel/i18n/catalogue.ts';
 import { formatList } from '@fitness/shared/kernel/i18n/translate.ts';
 import { OPERATOR_PERMISSIONS } from '@fitness/shared/kernel/permissions.ts';
+import type { Fields } from '@fitness/shared/pages/form-pages.ts';
 import { type Html, html } from '@fitness/shared/pages/html.ts';
-import type { Fields } from '../../form-pages.ts';
-import { formOf, inputOf, time } from '../../views.ts';
+import { formOf, inputOf, time } from '@fitness/shared/pages/views.ts';
 import { decisionOf } from '../decision.ts';
 import { memberLink, withMemberOfId } from '../members.ts';
 import {

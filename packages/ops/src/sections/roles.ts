@@ -3,9 +3,9 @@ import { type Message, message } from '@fitness/shared/kernel/error.ts';
 import type { MessageKey } from '@fitness/shared/kernel/i18n/catalogue.ts';
 import type { Translate } from '@fitness/shared/kernel/i18n/translate.ts';
 import { isPermission, PERMISSIONS } from '@fitness/shared/kernel/permissions.ts';
+import type { Fields } from '@fitness/shared/pages/form-pages.ts';
 import { type Html, html } from '@fitness/shared/pages/html.ts';
-import type { Fields } from '../../form-pages.ts';
-import { formOf } from '../../views.ts';
+import { formOf } from '@fitness/shared/pages/views.ts';
 import { decisionOf } from '../decision.ts';
 import { idIn, type Operator, outcomeOf, pathOf, read, type Section } from '../section.ts';
 

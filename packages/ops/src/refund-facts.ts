@@ -1,7 +1,7 @@
 /** The details of a store purchase that cannot be granted, which an operator needs to refund it in the store console. */
 import { isAppError, message } from '@fitness/shared/kernel/error.ts';
 import { type Html, html } from '@fitness/shared/pages/html.ts';
-import { time } from '../views.ts';
+import { time } from '@fitness/shared/pages/views.ts';
 import { memberLink, type Names, readNames } from './members.ts';
 import { amountOf, copyable, factsOf, idText, type Operator, read, wordOf } from './section.ts';
 

@@ -1,10 +1,10 @@
 /** Withdrawals that are neither paid nor rejected. */
 import { parseTimestamp } from '@fitness/shared/kernel/clock.ts';
 import { message } from '@fitness/shared/kernel/error.ts';
+import type { Fields } from '@fitness/shared/pages/form-pages.ts';
 import { type Html, html } from '@fitness/shared/pages/html.ts';
 import { timeOf } from '@fitness/shared/pages/time.ts';
-import type { Fields } from '../../form-pages.ts';
-import { time } from '../../views.ts';
+import { time } from '@fitness/shared/pages/views.ts';
 import { type Confirmation, decisionOf } from '../decision.ts';
 import { memberLink } from '../members.ts';
 import { type Described, descriptionOf } from '../payment-description.ts';

@@ -3,21 +3,18 @@
 import { encodeCursor, LAST_PAGE_NUMBER } from '@fitness/shared/http/pagination.ts';
 import { API_PREFIX } from '@fitness/shared/http/server.ts';
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
+import type { Clock } from '@fitness/shared/kernel/clock.ts';
 import { isAppError, type Message, message, unavailable } from '@fitness/shared/kernel/error.ts';
 import type { MessageKey } from '@fitness/shared/kernel/i18n/catalogue.ts';
 import { formatNumber, type Translate, type Translator } from '@fitness/shared/kernel/i18n/translate.ts';
 import { latinDigits } from '@fitness/shared/kernel/i18n/typed-day.ts';
 import type { OperationsStatus } from '@fitness/shared/kernel/operations.ts';
 import type { Permission } from '@fitness/shared/kernel/permissions.ts';
+import type { Fields } from '@fitness/shared/pages/form-pages.ts';
 import { type Html, html, isolate } from '@fitness/shared/pages/html.ts';
-import type { Dispatcher } from 'undici';
-import type { Dependencies } from '../../dependencies.ts';
-import type { ApiAnswer, ApiCall } from '../../request/call-api.ts';
-import { OPS_PATH } from '../../request/page-paths.ts';
-import type { Service } from '../../request/routes.ts';
-import type { Problem } from '../api.ts';
-import type { Fields } from '../form-pages.ts';
-import { type Button, formOf, type View } from '../views.ts';
+import { type Button, formOf, type View } from '@fitness/shared/pages/views.ts';
+import type { ApiAnswer, ApiCall, Download, Problem } from '@fitness/shared/pages/visitor.ts';
+import { OPS_PATH } from './path.ts';
 
 /** The number of deposits or withdrawals in one hour. */
 export interface PaymentCount {
@@ -26,6 +23,20 @@ export interface PaymentCount {
   type: 'deposit' | 'withdrawal';
   is_done: boolean;
   count: number;
+}
+
+/** Readiness of a service, as its health check reports it. */
+export interface ServiceHealth {
+  status: 'ready' | 'not_ready' | 'unknown';
+  dependencies: Readonly<Record<string, unknown>>;
+}
+
+/** What the pages need of the process that serves them. */
+export interface OpsDependencies {
+  clock: Clock;
+  /** The names of the services. */
+  services: readonly string[];
+  readHealth(): Promise<Readonly<Record<string, ServiceHealth>>>;
 }
 
 /** One request of an operator. */
@@ -39,16 +50,16 @@ export interface Operator extends View {
   /** Calls the public API as the operator. Throws 401 for an ended session. */
   api(call: ApiCall): Promise<ApiAnswer>;
   /** Calls an internal route of a service as the operator. Throws 503 if the service does not answer. */
-  internal(service: Service, call: ApiCall): Promise<ApiAnswer>;
+  internal(service: string, call: ApiCall): Promise<ApiAnswer>;
   /** Streams a file of the public API. Throws 401 for an ended session. */
-  download(path: string): Promise<Dispatcher.ResponseData>;
+  download(path: string): Promise<Download>;
   /** What is waiting in each section that the operator may use. Read once per page. */
   waiting(): Promise<WaitingBySection>;
   /** The outbox and queues of a service. Undefined if it does not answer. Read once per page. */
-  status(service: Service): Promise<OperationsStatus | undefined>;
+  status(service: string): Promise<OperationsStatus | undefined>;
   /** Payments in each of the last 24 hours. Undefined if the wallet does not answer. */
   paymentHours(): Promise<readonly PaymentCount[] | undefined>;
-  dependencies: Pick<Dependencies, 'agents' | 'clock' | 'urls'>;
+  dependencies: OpsDependencies;
 }
 
 /**

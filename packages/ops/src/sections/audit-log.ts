@@ -4,13 +4,13 @@ import { AUDIT_ACTIONS, AUDIT_SUBJECTS } from '@fitness/shared/audit/actions.ts'
 import { formatTimestamp, parseTimestamp } from '@fitness/shared/kernel/clock.ts';
 import { type Message, message } from '@fitness/shared/kernel/error.ts';
 import { formatTypedDay, parseTypedDay } from '@fitness/shared/kernel/i18n/typed-day.ts';
+import type { Fields } from '@fitness/shared/pages/form-pages.ts';
 import { type Html, html } from '@fitness/shared/pages/html.ts';
-import { OPS_PATH } from '../../../request/page-paths.ts';
-import type { Fields } from '../../form-pages.ts';
-import { type Field, formOf, inputsOf } from '../../views.ts';
+import { type Field, formOf, inputsOf } from '@fitness/shared/pages/views.ts';
 import { auditTable, type Entry, readAuditNames } from '../audit-entries.ts';
 import { type AuditNames, actionName, subjectName } from '../audit-fields.ts';
 import { findIdOf } from '../members.ts';
+import { OPS_PATH } from '../path.ts';
 import {
   type Action,
   cursorIn,

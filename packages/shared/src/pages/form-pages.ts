@@ -1,17 +1,14 @@
 /** The shared behavior of pages with forms: parsing, CSRF protection and responses. */
 import type { IncomingMessage } from 'node:http';
-import { keepConnection, logFailure, toAppError } from '@fitness/shared/http/error-handler.ts';
-import { HTTP_STATUS, type Message } from '@fitness/shared/kernel/error.ts';
-import type { Locale } from '@fitness/shared/kernel/i18n/translate.ts';
-import { localeOfPage } from '@fitness/shared/pages/languages.ts';
-import type { Page } from '@fitness/shared/pages/page.ts';
-import { assertSameOrigin } from '@fitness/shared/pages/same-origin.ts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Dependencies } from '../dependencies.ts';
-import { FORM_LIMIT_BYTES } from '../request/body.ts';
-import { clientAddressOf } from '../request/client-address.ts';
-import type { PageContext } from './api.ts';
+import { keepConnection, logFailure, toAppError } from '../http/error-handler.ts';
+import { HTTP_STATUS, type Message } from '../kernel/error.ts';
+import type { Locale } from '../kernel/i18n/translate.ts';
+import { localeOfPage } from './languages.ts';
+import type { Page } from './page.ts';
+import { assertSameOrigin } from './same-origin.ts';
 import type { Guest, Visit, Visits } from './visit.ts';
+import type { PageContext, PageDependencies } from './visitor.ts';
 
 export type Fields = Readonly<Record<string, string | undefined>>;
 
@@ -21,8 +18,6 @@ export type Outcome = ({ page: Page } | { location: string }) & {
   /** `Retry-After` of the API's response. */
   retryAfter?: string | undefined;
 };
-
-type FormDependencies = PageContext['dependencies'] & Pick<Dependencies, 'addressLimit' | 'openRequests'>;
 
 interface FormPagesOptions {
   visits: Visits;
@@ -55,10 +50,10 @@ export const newGuest = ({ dependencies: { random } }: PageContext): Guest => ({
 
 export const addFormPages = async (
   app: FastifyInstance,
-  dependencies: FormDependencies,
+  dependencies: PageDependencies,
   options: FormPagesOptions,
 ): Promise<void> => {
-  const { addressLimit, baseUrl, openRequests, trustedProxies } = dependencies;
+  const { baseUrl, limitAddress, readForm } = dependencies;
   const { visits, stale, refusalPage, addRoutes } = options;
   const refuse = (request: FastifyRequest, reply: FastifyReply): FastifyReply =>
     sendPage(reply, refusalPage(localeOfPage(request), 403, stale));
@@ -89,13 +84,14 @@ export const addFormPages = async (
   await app.register(async (scope) => {
     scope.removeAllContentTypeParsers();
     scope.addContentTypeParser(FORM, (_request, payload, done) => {
-      openRequests
-        .readBody(payload as IncomingMessage, FORM_LIMIT_BYTES)
-        .then((body) => done(null, Object.fromEntries(new URLSearchParams(body.toString()))), done);
+      readForm(payload as IncomingMessage).then(
+        (body) => done(null, Object.fromEntries(new URLSearchParams(body.toString()))),
+        done,
+      );
     });
     scope.setErrorHandler((error, request, reply) => sendRefusal(error, request, reply, refusalPage));
     scope.addHook('onRequest', async (request, reply) => {
-      await addressLimit?.(clientAddressOf(request.raw, trustedProxies), reply);
+      await limitAddress(request, reply);
       if (request.method !== 'POST') return;
       // The check precedes parsing, so a cross-site form costs almost nothing.
       assertSameOrigin(request.headers, baseUrl);

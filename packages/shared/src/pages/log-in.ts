@@ -1,12 +1,12 @@
 /** The sign-in of pages with forms: first the password, then the code of a second factor on a separate page. */
-import { isAppError, type Message, message } from '@fitness/shared/kernel/error.ts';
-import { translator } from '@fitness/shared/kernel/i18n/translate.ts';
-import { type Html, html } from '@fitness/shared/pages/html.ts';
-import { type Page, renderPage } from '@fitness/shared/pages/page.ts';
-import { callLogin, type PageContext, type Problem, problemIn, retryAfterIn } from './api.ts';
+import { isAppError, type Message, message } from '../kernel/error.ts';
+import { translator } from '../kernel/i18n/translate.ts';
 import { type Fields, newGuest, type Outcome } from './form-pages.ts';
+import { type Html, html } from './html.ts';
+import { type Page, renderPage } from './page.ts';
 import { type Field, formOf, inputsOf, missingIn, PASSWORD, problemOf, TOTP, type View } from './views.ts';
 import type { Guest, SignedIn, Visits } from './visit.ts';
+import { callLogin, type PageContext, type Problem, problemIn, retryAfterIn } from './visitor.ts';
 
 export interface LoginView extends View {
   login?: string | undefined;

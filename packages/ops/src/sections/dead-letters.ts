@@ -4,7 +4,6 @@ import { DEAD_LETTERS_PER_PAGE, deadLettersSchema } from '@fitness/shared/kernel
 import { type Html, html, isolate } from '@fitness/shared/pages/html.ts';
 import { timeOf } from '@fitness/shared/pages/time.ts';
 import type { z } from 'zod';
-import { SERVICES, type Service } from '../../../request/routes.ts';
 import { memberLink, type Names, readNames } from '../members.ts';
 import {
   actionForm,
@@ -27,7 +26,7 @@ const EVENT_ID = /^[\w.:-]{1,100}$/;
 type Letter = z.output<typeof deadLettersSchema>['data'][number];
 
 /** The number of dead letters. Queues are read only if they are not empty, because reading briefly removes their messages. */
-const count = async (operator: Operator, service: Service): Promise<number | undefined> =>
+const count = async (operator: Operator, service: string): Promise<number | undefined> =>
   (await operator.status(service))?.queues?.dead_letters;
 
 /** The account that an event of identity is about. */
@@ -47,7 +46,7 @@ const failureOf = ({ locale }: Operator, { first_failed_at: at }: Letter): Html 
   return Number.isNaN(instant.getTime()) ? at : timeOf(locale, instant);
 };
 
-const itemOf = (operator: Operator, service: Service, letter: Letter, names: Names): Html => {
+const itemOf = (operator: Operator, service: string, letter: Letter, names: Names): Html => {
   const { t } = operator;
   return html`<li><strong><bdi dir="ltr">${letter.type}</bdi></strong>
 ${factsOf(t, [
@@ -68,12 +67,12 @@ ${
 };
 
 /** The page numbers in the address, by service. */
-const pagesIn = ({ query }: Operator): Record<string, string> =>
+const pagesIn = ({ query, dependencies: { services } }: Operator): Record<string, string> =>
   Object.fromEntries(
-    SERVICES.flatMap((service) => (query[service] === undefined ? [] : [[service, pageIn(query, service)]])),
+    services.flatMap((service) => (query[service] === undefined ? [] : [[service, pageIn(query, service)]])),
   );
 
-const serviceCard = async (operator: Operator, service: Service): Promise<Html | undefined> => {
+const serviceCard = async (operator: Operator, service: string): Promise<Html | undefined> => {
   const { t } = operator;
   const name = html`<bdi dir="ltr">${service}</bdi>`;
   const waiting = await count(operator, service);
@@ -101,28 +100,33 @@ export const deadLetters: Section = {
   title: 'ops.dead_letters',
   permissions: [['operations.manage']],
   show: async (operator) => {
-    const shown = await Promise.all(SERVICES.map((service) => serviceCard(operator, service)));
+    const shown = await Promise.all(
+      operator.dependencies.services.map((service) => serviceCard(operator, service)),
+    );
     const some = shown.filter((part) => part !== undefined);
     return some.length === 0 ? emptyList(operator.t, 'ops.dead_letters.none') : html`${some}`;
   },
-  watch: async (operator) => (await Promise.all(SERVICES.map((service) => count(operator, service)))).join(),
+  watch: async (operator) =>
+    (await Promise.all(operator.dependencies.services.map((service) => count(operator, service)))).join(),
   waiting: async (operator) => {
-    const counts = await Promise.all(SERVICES.map((service) => count(operator, service)));
+    const counts = await Promise.all(
+      operator.dependencies.services.map((service) => count(operator, service)),
+    );
     if (counts.includes(undefined)) throw unavailable('the dead letters of a service are not known');
     const sum = counts.reduce<number>((total, one = 0) => total + one, 0);
     return [{ label: 'ops.dead_letters', count: sum, lateAfterMs: LATE_AFTER_MS.dead_letter }];
   },
   actions: {
     replay: async (operator, { service, event_id: id = '' }) => {
-      const target = SERVICES.find((name) => name === service);
+      const target = operator.dependencies.services.find((name) => name === service);
       if (target === undefined) return gone(operator);
       const call = { method: 'POST', path: '/operations/dead-letters/replay', body: { id } } as const;
       const event = new URLSearchParams({ of: target, event: id });
       return outcomeOf(await operator.internal(target, call), 'replayed', `&${event}`);
     },
   },
-  notice: async ({ query: { of, event = '' } }, done) => {
-    const service = SERVICES.find((name) => name === of);
+  notice: async ({ query: { of, event = '' }, dependencies: { services } }, done) => {
+    const service = services.find((name) => name === of);
     if (done !== 'replayed' || service === undefined || !EVENT_ID.test(event)) return undefined;
     return message('ops.done.replayed', { event, service });
   },

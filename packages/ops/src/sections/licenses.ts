@@ -6,12 +6,12 @@
 import { can } from '@fitness/shared/kernel/caller.ts';
 import { type Message, message } from '@fitness/shared/kernel/error.ts';
 import type { Permission } from '@fitness/shared/kernel/permissions.ts';
+import type { Fields } from '@fitness/shared/pages/form-pages.ts';
 import { type Html, html, isolate } from '@fitness/shared/pages/html.ts';
-import { OPS_PATH } from '../../../request/page-paths.ts';
-import type { Fields } from '../../form-pages.ts';
-import { problemOf } from '../../views.ts';
+import { problemOf } from '@fitness/shared/pages/views.ts';
 import { type Confirmation, decisionOf } from '../decision.ts';
 import { memberLink, readNames } from '../members.ts';
+import { OPS_PATH } from '../path.ts';
 import {
   type Action,
   actionForm,

@@ -3,15 +3,13 @@ import { message } from '@fitness/shared/kernel/error.ts';
 import { formatNumber } from '@fitness/shared/kernel/i18n/translate.ts';
 import type { OperationsStatus } from '@fitness/shared/kernel/operations.ts';
 import { type Html, html } from '@fitness/shared/pages/html.ts';
-import { askServices, type ServiceHealth } from '../../../health/services-health.ts';
-import { SERVICES, type Service } from '../../../request/routes.ts';
 import { paymentHours } from '../payment-hours.ts';
-import { type Column, type Operator, type Section, tableOf } from '../section.ts';
+import { type Column, type Operator, type Section, type ServiceHealth, tableOf } from '../section.ts';
 import { waitingCard } from '../waiting.ts';
 
 interface Row {
-  service: Service;
-  health: ServiceHealth;
+  service: string;
+  health: ServiceHealth | undefined;
   /** Undefined if the service does not answer. */
   status: OperationsStatus | undefined;
 }
@@ -19,8 +17,8 @@ interface Row {
 const badge = ({ t }: Operator, isGood: boolean, name?: string): Html =>
   html`<span class="badge ${isGood ? 'good' : 'bad'}">${name !== undefined && html`<bdi dir="ltr">${name}</bdi>: `}${t(message(isGood ? 'ops.up' : 'ops.down'))}</span>`;
 
-const dependenciesOf = (operator: Operator, { health: { dependencies } }: Row): Html => {
-  const states = Object.entries(dependencies as Record<string, { state?: unknown }>);
+const dependenciesOf = (operator: Operator, { health }: Row): Html => {
+  const states = Object.entries((health?.dependencies ?? {}) as Record<string, { state?: unknown }>);
   return html`<span class="row">${states.map(([name, { state }]) => badge(operator, state === 'up', name))}</span>`;
 };
 
@@ -32,7 +30,7 @@ const outboxOf = ({ t, locale }: Operator, { status }: Row): Html => {
 
 const columnsOf = (operator: Operator): readonly Column<Row>[] => [
   { label: 'ops.service', value: ({ service }) => html`<bdi dir="ltr">${service}</bdi>` },
-  { label: 'ops.service.state', value: ({ health }) => badge(operator, health.status === 'ready') },
+  { label: 'ops.service.state', value: ({ health }) => badge(operator, health?.status === 'ready') },
   { label: 'ops.service.dependencies', value: (row) => dependenciesOf(operator, row) },
   { label: 'ops.outbox', value: (row) => outboxOf(operator, row), kind: 'number' },
   { label: 'ops.queue', value: ({ status }) => status?.queues?.waiting, kind: 'number' },
@@ -49,14 +47,14 @@ ${tableOf(t, columnsOf(operator), rows)}</section>`;
 };
 
 const show = async (operator: Operator): Promise<Html> => {
-  const { dependencies } = operator;
+  const { services, readHealth } = operator.dependencies;
   const [health, waitingCases, hours, ...statuses] = await Promise.all([
-    askServices(dependencies.agents.internal, dependencies.urls),
+    readHealth(),
     operator.waiting(),
     paymentHours(operator),
-    ...SERVICES.map((service) => operator.status(service)),
+    ...services.map((service) => operator.status(service)),
   ]);
-  const rows = SERVICES.map((service, index) => ({
+  const rows = services.map((service, index) => ({
     service,
     health: health[service],
     status: statuses[index],

@@ -8,30 +8,28 @@ import { can, type UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { AppError, isAppError, message, notFound, unavailable } from '@fitness/shared/kernel/error.ts';
 import { translator } from '@fitness/shared/kernel/i18n/translate.ts';
 import type { OperationsStatus } from '@fitness/shared/kernel/operations.ts';
+import { addFormPages, type Fields, type Outcome } from '@fitness/shared/pages/form-pages.ts';
 import type { Html } from '@fitness/shared/pages/html.ts';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
-import type { Dependencies } from '../../dependencies.ts';
-import { OPS_PATH } from '../../request/page-paths.ts';
-import type { Service } from '../../request/routes.ts';
+import { createLogIn } from '@fitness/shared/pages/log-in.ts';
+import { createVisits, type SignedIn, type Visit, type Visits } from '@fitness/shared/pages/visit.ts';
 import {
   beginSession,
   call,
   callOf,
-  download,
   endSession,
   isSessionOf,
   limitSession,
   type PageContext,
+  type PageDependencies,
   problemIn,
   retryAfterIn,
-} from '../api.ts';
-import { addFormPages, type Fields, type Outcome } from '../form-pages.ts';
-import { createLogIn } from '../log-in.ts';
-import { createVisits, type SignedIn, type Visit, type Visits } from '../visit.ts';
+} from '@fitness/shared/pages/visitor.ts';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { sendAuditCsv } from './audit-csv.ts';
 import { sendDocument } from './document.ts';
+import { LIVE_PATH, LIVE_SCRIPT, loginPage, refusalPage, sectionPage } from './frame.ts';
 import { createLiveStreams } from './live.ts';
-import { LIVE_PATH, LIVE_SCRIPT, loginPage, refusalPage, sectionPage } from './pages.ts';
+import { OPS_PATH } from './path.ts';
 import { createPaymentHours, type ReadPaymentHours } from './payment-hours.ts';
 import { secondFactorSetUp } from './second-factor.ts';
 import {
@@ -39,6 +37,7 @@ import {
   idIn,
   isDone,
   type Operator,
+  type OpsDependencies,
   pathOf,
   SECOND_FACTOR,
   type Section,
@@ -49,10 +48,8 @@ import { SECTIONS } from './sections.ts';
 import { readStatus } from './service-status.ts';
 import { readWaiting } from './waiting.ts';
 
-type OpsDependencies = PageContext['dependencies'] &
-  Pick<Dependencies, 'addressLimit' | 'openRequests' | 'livePollMs'>;
-
 interface OpsContext extends PageContext {
+  services: OpsDependencies;
   visits: Visits;
   readPaymentHours: ReadPaymentHours;
 }
@@ -63,7 +60,11 @@ export const IDLE_S = 15 * 60;
 export const SESSION_S = 2 * 60 * 60;
 const LIMIT = { page: 'ops', seconds: SESSION_S, idleSeconds: IDLE_S } as const;
 
-export const addOps = async (app: FastifyInstance, dependencies: OpsDependencies): Promise<void> => {
+export const addOps = async (
+  app: FastifyInstance,
+  dependencies: PageDependencies,
+  { livePollMs, ...services }: OpsDependencies & { livePollMs: number },
+): Promise<void> => {
   const visits = createVisits(
     { path: OPS_PATH, lifetimeS: IDLE_S, baseUrl: dependencies.baseUrl },
     dependencies,
@@ -75,9 +76,10 @@ export const addOps = async (app: FastifyInstance, dependencies: OpsDependencies
     stale: message('account_deletion.stale'),
     refusalPage,
     addRoutes: (scope, { contextOf, send, submit }) => {
-      const streams = createLiveStreams(scope, dependencies.livePollMs);
+      const streams = createLiveStreams(scope, livePollMs);
       const opsContextOf = (request: FastifyRequest): OpsContext => ({
         ...contextOf(request),
+        services,
         visits,
         readPaymentHours,
       });
@@ -107,7 +109,7 @@ export const addOps = async (app: FastifyInstance, dependencies: OpsDependencies
         );
         scope.post(path, (request, reply) =>
           submit(request, reply, (context, visit, fields) =>
-            act({ ...context, visits, readPaymentHours }, visit, slugOf(request), fields),
+            act({ ...context, services, visits, readPaymentHours }, visit, slugOf(request), fields),
           ),
         );
       }
@@ -191,20 +193,20 @@ const openVisit = async (
   context: OpsContext,
   visit: Visit | undefined,
 ): Promise<Omit<Opened, 'username'>> => {
-  const { request, locale, dependencies, visits, readPaymentHours } = context;
+  const { request, locale, services, visits, readPaymentHours } = context;
   if (visit?.kind !== 'user') throw sessionEnded();
-  const caller = await dependencies.callerOf(visit.token);
+  const caller = await context.dependencies.callerOf(visit.token);
   const sections = sectionsFor(caller);
   if (sections.length === 0) throw noAccess();
   let waiting: Promise<WaitingBySection> | undefined;
-  const statuses = new Map<Service, Promise<OperationsStatus | undefined>>();
+  const statuses = new Map<string, Promise<OperationsStatus | undefined>>();
   const operator: Operator = {
     locale,
     t: translator(locale),
     csrf: visits.csrfOf(visit),
     caller,
     query: queryOf(request),
-    dependencies,
+    dependencies: services,
     waiting: () => {
       waiting ??= readWaiting(operator, sections);
       return waiting;
@@ -216,7 +218,7 @@ const openVisit = async (
     },
     paymentHours: () => readPaymentHours(operator),
     api: (apiCall) => call(context, visit, apiCall),
-    download: (path) => download(context, visit, path),
+    download: async (path) => context.dependencies.api.download(request, visit, path),
     internal: (service, internal) => callOf(context, visit, service, internal),
   };
   return { operator, visit, sections };

@@ -1,8 +1,8 @@
 /** Deposits for which the bank charged an unexpected amount, and store purchases that cannot be granted. */
 import { type Message, message } from '@fitness/shared/kernel/error.ts';
+import type { Fields } from '@fitness/shared/pages/form-pages.ts';
 import { type Html, html, withUnbrokenAmounts } from '@fitness/shared/pages/html.ts';
-import type { Fields } from '../../form-pages.ts';
-import { time } from '../../views.ts';
+import { time } from '@fitness/shared/pages/views.ts';
 import { type Confirmation, decisionOf } from '../decision.ts';
 import { memberLink, type Names } from '../members.ts';
 import {

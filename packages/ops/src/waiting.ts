@@ -4,7 +4,7 @@ import { message } from '@fitness/shared/kernel/error.ts';
 import { formatNumber } from '@fitness/shared/kernel/i18n/translate.ts';
 import { finishesWithin } from '@fitness/shared/kernel/timing.ts';
 import { type Html, html } from '@fitness/shared/pages/html.ts';
-import { time } from '../views.ts';
+import { time } from '@fitness/shared/pages/views.ts';
 import {
   emptyList,
   type Operator,

@@ -2,7 +2,7 @@
 import { can } from '@fitness/shared/kernel/caller.ts';
 import { message } from '@fitness/shared/kernel/error.ts';
 import { type Html, html, isolate } from '@fitness/shared/pages/html.ts';
-import { time } from '../views.ts';
+import { time } from '@fitness/shared/pages/views.ts';
 import { type AuditNames, actionName, fieldValue, labelOf, subjectName, usersIn } from './audit-fields.ts';
 import { memberLink, readNames } from './members.ts';
 import { type Column, idText, type Operator, pathOf, tableOf } from './section.ts';
