@@ -5,11 +5,18 @@
 import { Readable } from 'node:stream';
 import { formatTimestampIn } from '@fitness/shared/kernel/i18n/translate.ts';
 import type { FastifyReply } from 'fastify';
-import { type Difference, differencesOf, type Entry, readAuditNames, subjectText } from './audit-entries.ts';
+import {
+  type AuditFilters,
+  auditCall,
+  type Difference,
+  differencesOf,
+  type Entry,
+  readAuditNames,
+  subjectText,
+} from './audit-entries.ts';
 import { type AuditNames, actionName, fieldValue, labelOf } from './audit-fields.ts';
-import { type Operator, read } from './section.ts';
+import type { Operator } from './operator.ts';
 
-const PER_PAGE = '100';
 /** Without it, spreadsheets assume the computer's default encoding. */
 const BYTE_ORDER_MARK = '\ufeff';
 const HEAD = [
@@ -71,18 +78,16 @@ const linesOf = (operator: Operator, entry: Entry, names: AuditNames): string =>
 };
 
 /** Yields one part per page of the API. The session and its permissions are checked for each page. */
-async function* partsOf(operator: Operator, filters: Readonly<Record<string, string>>) {
+async function* partsOf(operator: Operator, filters: AuditFilters) {
   yield BYTE_ORDER_MARK + csvLine(HEAD);
-  let position: Record<string, string> = {};
+  let cursor: string | undefined;
   for (;;) {
-    const query = new URLSearchParams({ ...filters, ...position, per_page: PER_PAGE });
-    const body = await read(operator, `/audit-log?${query}`);
-    const entries = body.data as Entry[];
+    const query = { ...filters, cursor, per_page: 100 };
+    const { data: entries, meta } = await auditCall.read(operator, { query });
     const names = await readAuditNames(operator, entries);
     yield entries.map((entry) => linesOf(operator, entry, names)).join('');
-    const { next_cursor: cursor } = (body.meta ?? {}) as { next_cursor?: string | null };
-    if (cursor == null) return;
-    position = { cursor };
+    if (meta?.next_cursor == null) return;
+    cursor = meta.next_cursor;
   }
 }
 
@@ -94,7 +99,7 @@ async function* after(first: string, rest: AsyncIterable<string>) {
 /** Sends the file. An early error sets the status. A later one ends the response without its last chunk, so the download fails. */
 export const sendAuditCsv = async (
   operator: Operator,
-  filters: Readonly<Record<string, string>>,
+  filters: AuditFilters,
   reply: FastifyReply,
 ): Promise<FastifyReply> => {
   const parts = partsOf(operator, filters);

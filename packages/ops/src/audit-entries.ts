@@ -1,25 +1,19 @@
 /** Audit log entries for the audit page, its CSV file and the member pages. */
-import { can } from '@fitness/shared/kernel/caller.ts';
+import type { Schemas } from '@fitness/client';
 import { message } from '@fitness/shared/kernel/error.ts';
-import { type Html, html, isolate } from '@fitness/shared/pages/html.ts';
-import { time } from '@fitness/shared/pages/views.ts';
+import { isolate } from '@fitness/shared/pages/html.ts';
 import { type AuditNames, actionName, fieldValue, labelOf, subjectName, usersIn } from './audit-fields.ts';
-import { memberLink, readNames } from './members.ts';
-import { type Column, idText, type Operator, pathOf, tableOf } from './section.ts';
-import { readRoles, roleTitle } from './sections/roles.ts';
+import { call, type InputOf } from './call.ts';
+import { type Content, cell, idText, link, table, view } from './content.ts';
+import { readNames } from './members.ts';
+import type { Operator } from './operator.ts';
+import { readRoles, rolesCall, roleTitle } from './roles.ts';
+import { updateGym } from './sections/licenses.ts';
 
-export interface Entry {
-  id: number;
-  service: string;
-  action: string;
-  actor_id: number | null;
-  subject_type: string;
-  subject_id: number | null;
-  request_id: string | null;
-  before: Readonly<Record<string, unknown>> | null;
-  after: Readonly<Record<string, unknown>> | null;
-  created_at: string;
-}
+export type Entry = Schemas['AuditEntry'];
+
+export const auditCall = call('GET /audit-log', { permissions: ['audit.view'] });
+export type AuditFilters = NonNullable<InputOf<'GET /audit-log'>['query']>;
 
 export interface Difference {
   field: string;
@@ -50,7 +44,7 @@ export const readAuditNames = async (
   entries: readonly Entry[],
   more: readonly number[] = [],
 ): Promise<AuditNames> => {
-  const needsRoles = can(operator.caller, 'roles.manage') && entries.some(namesRole);
+  const needsRoles = rolesCall.isFor(operator) && entries.some(namesRole);
   const [users, roles] = await Promise.all([
     readNames(operator, [...accountsIn(entries), ...more]),
     needsRoles ? readRoles(operator) : [],
@@ -64,10 +58,11 @@ const SHOWN_MAX = 200;
 const shortened = (text: string): string =>
   text.length > SHOWN_MAX ? `${text.slice(0, SHOWN_MAX).trimEnd()}…` : text;
 
-const shownValue = (operator: Operator, field: string, value: unknown, names: AuditNames): Html => {
+const shownValue = (operator: Operator, field: string, value: unknown, names: AuditNames): Content => {
   const { text, userId } = fieldValue(operator, field, value, names);
-  if (userId === undefined) return html`<bdi>${shortened(text)}</bdi>`;
-  return memberLink(operator, names.users.get(userId), userId);
+  return userId === undefined
+    ? view`<bdi>${shortened(text)}</bdi>`
+    : cell.member(names.users.get(userId), userId);
 };
 
 const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);
@@ -84,13 +79,15 @@ const listChange = (
   field: string,
   [old, current]: readonly [readonly unknown[], readonly unknown[]],
   names: AuditNames,
-): Html => {
-  const part = (key: 'ops.audit.added' | 'ops.audit.removed', entries: readonly unknown[]): string[] => {
+): Content => {
+  const textsOf = (key: 'ops.audit.added' | 'ops.audit.removed', entries: readonly unknown[]): string[] => {
     if (entries.length === 0) return [];
     const text = isolate(shortened(fieldValue(operator, field, entries, names).text));
     return [operator.t(message(key, { names: text }))];
   };
-  return html`${[...part('ops.audit.removed', without(old, current)), ...part('ops.audit.added', without(current, old))].join(isRightToLeft(operator) ? '؛ ' : '; ')}`;
+  const removed = textsOf('ops.audit.removed', without(old, current));
+  const added = textsOf('ops.audit.added', without(current, old));
+  return [...removed, ...added].join(isRightToLeft(operator) ? '؛ ' : '; ');
 };
 
 /** One line about a field. Shows a single value if it is unchanged or only one state was recorded. Undefined if both values are empty. */
@@ -99,26 +96,24 @@ const changeOf = (
   { before, after }: Entry,
   { field, before: old = null, after: current = null }: Difference,
   names: AuditNames,
-): Html | undefined => {
-  const value = (stored: unknown): Html => shownValue(operator, field, stored, names);
-  const label = html`<span class="quiet">${labelOf(operator, field)}:</span> `;
+): Content => {
+  const value = (stored: unknown): Content => shownValue(operator, field, stored, names);
+  const labelled = (text: Content): Content =>
+    view`<span class="quiet">${labelOf(operator, field)}:</span> ${text}`;
   if (before === null || after === null || isSame(old, current)) {
     const only = current ?? old;
-    return only === null ? undefined : html`${label}${value(only)}`;
+    return only === null ? undefined : labelled(value(only));
   }
   if (Array.isArray(old) && Array.isArray(current))
-    return html`${label}${listChange(operator, field, [old, current], names)}`;
-  const arrow = isRightToLeft(operator) ? '←' : '→';
-  return html`${label}${value(old)} ${arrow} ${value(current)}`;
+    return labelled(listChange(operator, field, [old, current], names));
+  return labelled(view`${value(old)} ${isRightToLeft(operator) ? '←' : '→'} ${value(current)}`);
 };
 
-const changesOf = (operator: Operator, entry: Entry, names: AuditNames): Html | null => {
+const changesOf = (operator: Operator, entry: Entry, names: AuditNames): Content => {
   const lines = differencesOf(entry)
     .map((change) => changeOf(operator, entry, change, names))
     .filter((line) => line !== undefined);
-  return lines.length === 0
-    ? null
-    : html`<ul class="plain">${lines.map((line) => html`<li>${line}</li>\n`)}</ul>`;
+  return lines.length > 0 && view`<ul class="plain">${lines.map((line) => view`<li>${line}</li>\n`)}</ul>`;
 };
 
 /** The subject in words, such as `Role Operator` or `Gym #4`. */
@@ -130,33 +125,33 @@ export const subjectText = (operator: Operator, entry: Entry, { users, roles }: 
   return `${kind} ${name ?? idText(operator.t, id)}`;
 };
 
-const subjectOf = (operator: Operator, entry: Entry, names: AuditNames): Html => {
+const subjectOf = (operator: Operator, entry: Entry, { users, roles }: AuditNames): Content => {
   const { subject_type: type, subject_id: id } = entry;
-  if (type === 'user' && id !== null) return memberLink(operator, names.users.get(id), id);
+  if (type === 'user' && id !== null) return cell.member(users.get(id), id);
   const kind = subjectName(operator, type);
-  if (id === null) return html`${kind}`;
-  if (type === 'role' && names.roles.has(id)) return html`${kind} <bdi>${names.roles.get(id)}</bdi>`;
-  const text = html`${kind} <bdi dir="ltr">${idText(operator.t, id)}</bdi>`;
-  return type === 'gym' && can(operator.caller, 'gyms.approve_license')
-    ? html`<a href="${pathOf(operator, 'licenses', `&kind=gym&id=${id}`)}">${text}</a>`
-    : text;
+  if (id === null) return view`${kind}`;
+  if (type === 'role' && roles.has(id)) return view`${kind} <bdi>${roles.get(id)}</bdi>`;
+  const text = view`${kind} <bdi dir="ltr">${message('language.id', { id })}</bdi>`;
+  return type === 'gym' && updateGym.isFor(operator) ? link(text, 'licenses', { kind: 'gym', id }) : text;
 };
-
-const actorOf = (operator: Operator, { actor_id: id }: Entry, { users }: AuditNames): Html =>
-  id === null ? html`${operator.t(message('ops.audit.command'))}` : memberLink(operator, users.get(id), id);
 
 /** Undefined if there are no entries. */
 export const auditTable = (
   operator: Operator,
   entries: readonly Entry[],
   names: AuditNames,
-): Html | undefined => {
-  const columns: readonly Column<Entry>[] = [
-    { label: 'ops.audit.at', value: ({ created_at: at }) => time(operator, at) },
-    { label: 'ops.audit.actor', value: (entry) => actorOf(operator, entry, names) },
-    { label: 'ops.audit.action', value: ({ action }) => html`${actionName(operator, action)}` },
-    { label: 'ops.audit.subject', value: (entry) => subjectOf(operator, entry, names) },
-    { label: 'ops.audit.changes', value: (entry) => changesOf(operator, entry, names) },
-  ];
-  return tableOf(operator.t, columns, entries);
-};
+): Content | undefined =>
+  table(
+    [
+      ['ops.audit.at', ({ created_at: at }) => cell.time(at)],
+      [
+        'ops.audit.actor',
+        ({ actor_id: id }) =>
+          id === null ? view`${message('ops.audit.command')}` : cell.member(names.users.get(id), id),
+      ],
+      ['ops.audit.action', ({ action }) => view`${actionName(operator, action)}`],
+      ['ops.audit.subject', (entry) => subjectOf(operator, entry, names)],
+      ['ops.audit.changes', (entry) => changesOf(operator, entry, names)],
+    ],
+    entries,
+  );

@@ -10,8 +10,9 @@ import {
   formatWeekday,
 } from '@fitness/shared/kernel/i18n/translate.ts';
 import { isPermission } from '@fitness/shared/kernel/permissions.ts';
+import { idText, userName } from './content.ts';
 import type { Names } from './members.ts';
-import { idText, type Operator, userName } from './section.ts';
+import type { Operator } from './operator.ts';
 
 /** Names for the ids in entries. */
 export interface AuditNames {

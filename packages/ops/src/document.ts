@@ -1,7 +1,10 @@
 /** A private document for its review. The media service checks the permissions of the operator and records the access. */
 import { notFound } from '@fitness/shared/kernel/error.ts';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { idIn, type Operator } from './section.ts';
+import { call } from './call.ts';
+import { idIn, type Operator } from './operator.ts';
+
+const file = call('GET /media/{id}/{filename}');
 
 const TYPES = new Set(['image/jpeg', 'image/png', 'image/webp', 'image/gif', 'application/pdf']);
 
@@ -12,7 +15,7 @@ export const sendDocument = async (
 ): Promise<FastifyReply> => {
   const id = idIn((request.params as { id?: string }).id);
   if (id === undefined) throw notFound();
-  const { statusCode, headers, body } = await operator.download(`/media/${id}/document`);
+  const { statusCode, headers, body } = await operator.download(file.pathOf({ id, filename: 'document' }));
   const type = String(headers['content-type']);
   if (statusCode !== 200 || !TYPES.has(type)) {
     await body.dump();

@@ -3,7 +3,8 @@ import { SECOND_MS } from '@fitness/shared/kernel/clock.ts';
 import { isAppError } from '@fitness/shared/kernel/error.ts';
 import { sleep } from '@fitness/shared/kernel/timing.ts';
 import type { FastifyInstance, FastifyReply } from 'fastify';
-import type { Operator, Section } from './section.ts';
+import type { Operator } from './operator.ts';
+import { type Section, watcherOf } from './section.ts';
 
 interface Watched {
   operator: Operator;
@@ -28,7 +29,7 @@ export const createLiveStreams = (app: FastifyInstance, pollMs: number): LiveStr
     stream: async (reply, look) => {
       // An error here still sets the status, because the stream has not started.
       const first = await look();
-      let previous = await first.section.watch?.(first.operator);
+      let previous = await watcherOf(first.section)?.(first.operator);
       const { raw } = reply;
       reply.hijack();
       const headers = { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-store' };
@@ -59,7 +60,7 @@ interface Event {
 const lookAgain = async (look: () => Promise<Watched>, previous: string | undefined): Promise<Event> => {
   try {
     const { operator, section } = await look();
-    const current = await section.watch?.(operator);
+    const current = await watcherOf(section)?.(operator);
     // A comment line reveals a lost connection.
     if (current === undefined || current === previous) return { text: ':\n\n', previous };
     const text =

@@ -1,20 +1,20 @@
 /** Charts of deposits and withdrawals in the last 24 hours, for operators who may see payments. */
-import { can } from '@fitness/shared/kernel/caller.ts';
 import { HOUR_MS, SECOND_MS } from '@fitness/shared/kernel/clock.ts';
 import { message } from '@fitness/shared/kernel/error.ts';
-import { type Html, html } from '@fitness/shared/pages/html.ts';
+import { internalCall } from './call.ts';
 import { type Bar, hourChart } from './chart.ts';
-import type { Operator, PaymentCount } from './section.ts';
+import { type Content, card, problem, view } from './content.ts';
+import type { Operator, PaymentCount } from './operator.ts';
 
 const HOURS = 24;
-const PATH = '/payments/hours';
+const hours = internalCall('GET /payments/hours', { permissions: ['payments.view_all'] });
 
 /** Resolves to undefined if the wallet does not answer. */
 export type ReadPaymentHours = (operator: Operator) => Promise<readonly PaymentCount[] | undefined>;
 
 const readCounts: ReadPaymentHours = async (operator) => {
   try {
-    const { status, body } = await operator.internal('wallet', { method: 'GET', path: PATH });
+    const { status, body } = await hours.send(operator, 'wallet');
     return status === 200 ? (body.data as PaymentCount[]) : undefined;
   } catch {
     return undefined;
@@ -38,13 +38,8 @@ export const createPaymentHours = (): ReadPaymentHours => {
   };
 };
 
-const barsOf = (
-  { dependencies }: Operator,
-  counts: readonly PaymentCount[],
-  type: PaymentCount['type'],
-): Bar[] => {
-  const now = dependencies.clock.now().getTime();
-  return Array.from({ length: HOURS }, (_, index) => {
+const barsOf = (now: number, counts: readonly PaymentCount[], type: PaymentCount['type']): Bar[] =>
+  Array.from({ length: HOURS }, (_, index) => {
     const start = new Date(now - (now % HOUR_MS) - (HOURS - 1 - index) * HOUR_MS);
     const countOf = (isDone: boolean): number =>
       counts
@@ -52,18 +47,19 @@ const barsOf = (
         .reduce((sum, { count }) => sum + count, 0);
     return { start, done: countOf(true), open: countOf(false) };
   });
-};
 
-export const paymentHours = async (operator: Operator): Promise<Html | false> => {
-  const { t, caller } = operator;
-  if (!can(caller, 'payments.view_all')) return false;
+export const paymentCharts = async (operator: Operator): Promise<Content> => {
+  if (!hours.isFor(operator)) return undefined;
   const counts = await operator.paymentHours();
-  const charts =
-    counts !== undefined &&
-    html`<div class="grid">
-${hourChart(operator, { title: message('ops.chart.deposits'), done: message('ops.chart.credited'), open: message('ops.chart.not_credited') }, barsOf(operator, counts, 'deposit'))}
-${hourChart(operator, { title: message('ops.chart.withdrawals'), done: message('ops.chart.paid'), open: message('ops.chart.not_paid') }, barsOf(operator, counts, 'withdrawal'))}
-</div>`;
-  return html`<section class="card"><h2>${t(message('ops.chart'))}</h2>
-${charts || html`<p class="problem">${t(message('ops.status.unknown'))}</p>`}</section>`;
+  if (counts === undefined) return card(message('ops.chart'), problem(message('ops.status.unknown')));
+  const now = operator.dependencies.clock.now().getTime();
+  const deposits = hourChart('ops.chart.deposits', 'ops.chart.credited', 'ops.chart.not_credited');
+  const withdrawals = hourChart('ops.chart.withdrawals', 'ops.chart.paid', 'ops.chart.not_paid');
+  return card(
+    message('ops.chart'),
+    view`<div class="grid">
+${deposits(barsOf(now, counts, 'deposit'))}
+${withdrawals(barsOf(now, counts, 'withdrawal'))}
+</div>`,
+  );
 };

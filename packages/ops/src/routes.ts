@@ -4,12 +4,11 @@
  */
 
 import { readFileSync } from 'node:fs';
-import { can, type UserCaller } from '@fitness/shared/kernel/caller.ts';
-import { AppError, isAppError, message, notFound, unavailable } from '@fitness/shared/kernel/error.ts';
+import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
+import { AppError, isAppError, message, notFound } from '@fitness/shared/kernel/error.ts';
 import { translator } from '@fitness/shared/kernel/i18n/translate.ts';
 import type { OperationsStatus } from '@fitness/shared/kernel/operations.ts';
 import { addFormPages, type Fields, type Outcome } from '@fitness/shared/pages/form-pages.ts';
-import type { Html } from '@fitness/shared/pages/html.ts';
 import { createLogIn } from '@fitness/shared/pages/log-in.ts';
 import { createVisits, type SignedIn, type Visit, type Visits } from '@fitness/shared/pages/visit.ts';
 import {
@@ -26,23 +25,16 @@ import {
 } from '@fitness/shared/pages/visitor.ts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { sendAuditCsv } from './audit-csv.ts';
+import { call as declare } from './call.ts';
+import type { Content } from './content.ts';
 import { sendDocument } from './document.ts';
-import { LIVE_PATH, LIVE_SCRIPT, loginPage, refusalPage, sectionPage } from './frame.ts';
+import { LIVE_PATH, LIVE_SCRIPT, loginPage, refusalPage, SECOND_FACTOR, sectionPage } from './frame.ts';
 import { createLiveStreams } from './live.ts';
+import { idIn, type Operator, type OpsDependencies, pathOf, type WaitingInSection } from './operator.ts';
 import { OPS_PATH } from './path.ts';
 import { createPaymentHours, type ReadPaymentHours } from './payment-hours.ts';
 import { secondFactorSetUp } from './second-factor.ts';
-import {
-  addressOf,
-  idIn,
-  isDone,
-  type Operator,
-  type OpsDependencies,
-  pathOf,
-  SECOND_FACTOR,
-  type Section,
-  type WaitingBySection,
-} from './section.ts';
+import { addressOf, contentOf, maySee, type Section } from './section.ts';
 import { AUDIT_CSV_PATH, auditFiltersIn, auditLog } from './sections/audit-log.ts';
 import { SECTIONS } from './sections.ts';
 import { readStatus } from './service-status.ts';
@@ -140,8 +132,8 @@ const show = async (context: OpsContext, visit: Visit | undefined, slug: string)
     // Operators without access to the overview start at the first section that they may see.
     const isStart = slug === '' && !opened.sections.some((section) => section.slug === '');
     const shown = isStart ? (opened.sections[0]?.slug ?? '') : slug;
-    const section = sectionAt(context, opened, shown);
-    return showSection(context, opened, section, await section.show(opened.operator));
+    const at = sectionAt(context, opened, shown);
+    return showSection(context, at, await contentOf(at.section, at.operator));
   });
 };
 
@@ -153,31 +145,27 @@ const act = async (context: OpsContext, visit: Visit, slug: string, fields: Fiel
   return logIn.whileSignedIn(context, visit, async (opened) => {
     const secondFactorOutcome = secondFactorSetUp.actWhileOn(context, visit, fields);
     if (secondFactorOutcome !== undefined) return secondFactorOutcome;
-    const section = sectionAt(context, opened, slug);
-    const action = Object.entries(section.actions ?? {}).find(([name]) => name === fields.action)?.[1];
+    const at = sectionAt(context, opened, slug);
+    const { section, operator } = at;
+    const { actions, decisions = [] } = section;
+    const named = [actions, ...decisions.map((one) => one.actions)].flatMap((all) =>
+      Object.entries(all ?? {}),
+    );
+    const action = named.find(([name]) => name === fields.action)?.[1];
     if (action === undefined) throw notFound();
-    const { operator } = opened;
     const result = await action(operator, fields);
     if ('done' in result || 'query' in result) {
-      const notice = 'done' in result ? `&done=${result.done}` : '';
-      const query = `${result.query ?? ''}${notice}`;
-      return { location: pathOf(context, addressOf(section, operator.query), query), visit };
+      const notice = 'done' in result ? { done: result.done } : {};
+      return { location: pathOf(context, operator.slug, { ...result.query, ...notice }), visit };
     }
     if ('shown' in result) {
       const { shown, problem } = result;
-      const withProblem = { ...opened, operator: { ...operator, problem } };
-      return showSection(context, withProblem, section, shown, true);
+      return showSection(context, { ...at, operator: { ...operator, problem } }, shown, true);
     }
-    const { refused } = result;
-    const problem = problemIn(refused);
-    const refusedOperator = { ...operator, problem, sent: fields };
-    const shown = await showSection(
-      context,
-      { ...opened, operator: refusedOperator },
-      section,
-      await section.show(refusedOperator),
-    );
-    return { ...shown, retryAfter: retryAfterIn(refused) };
+    const problem = problemIn(result.refused);
+    const refused = { ...operator, problem, sent: fields };
+    const shown = await showSection(context, { ...at, operator: refused }, await contentOf(section, refused));
+    return { ...shown, retryAfter: retryAfterIn(result.refused) };
   });
 };
 
@@ -198,13 +186,14 @@ const openVisit = async (
   const caller = await context.dependencies.callerOf(visit.token);
   const sections = sectionsFor(caller);
   if (sections.length === 0) throw noAccess();
-  let waiting: Promise<WaitingBySection> | undefined;
+  let waiting: Promise<readonly WaitingInSection[]> | undefined;
   const statuses = new Map<string, Promise<OperationsStatus | undefined>>();
   const operator: Operator = {
     locale,
     t: translator(locale),
     csrf: visits.csrfOf(visit),
     caller,
+    slug: '',
     query: queryOf(request),
     dependencies: services,
     waiting: () => {
@@ -230,9 +219,7 @@ const openVisit = async (
  */
 const sectionsFor = (caller: UserCaller): Section[] =>
   isSessionOf(caller, 'ops') && caller.hasSecondFactor === true
-    ? SECTIONS.filter(({ permissions }) =>
-        permissions.some((all) => all.every((permission) => can(caller, permission))),
-      )
+    ? SECTIONS.filter((section) => maySee(section, { caller }))
     : [];
 
 /** Whether the caller would have sections with a second factor, and has none. */
@@ -279,13 +266,18 @@ const sectionOf = (sections: readonly Section[], slug: string): Section => {
 };
 
 /** The section at the path of the request. Throws 404 if the id of the path is missing, invalid or unexpected. */
-const sectionAt = ({ request }: OpsContext, { sections }: Opened, slug: string): Section => {
-  const section = sectionOf(sections, slug);
+const sectionAt = ({ request }: OpsContext, opened: Opened, slug: string): OpenedSection => {
+  const section = sectionOf(opened.sections, slug);
   const { id } = request.params as { id?: string };
   const isComplete = section.within === undefined ? id === undefined : idIn(id) !== undefined;
   if (!isComplete) throw notFound();
-  return section;
+  const operator = { ...opened.operator, slug: addressOf(section, opened.operator.query) };
+  return { ...opened, operator, section };
 };
+
+interface OpenedSection extends Opened {
+  section: Section;
+}
 
 const sessionEnded = (): AppError =>
   new AppError({ kind: 'unauthenticated', code: 'unauthenticated', message: message('ops.session_over') });
@@ -293,24 +285,22 @@ const sessionEnded = (): AppError =>
 const noAccess = (): AppError =>
   new AppError({ kind: 'forbidden', code: 'forbidden', message: message('error.forbidden') });
 
-const readUsername = async (operator: Operator): Promise<string> => {
-  const { status, body } = await operator.api({ method: 'GET', path: '/auth/me' });
-  if (status !== 200) throw unavailable(`/auth/me answered ${status}`);
-  return String((body.user as { username?: unknown }).username);
-};
+const account = declare('GET /auth/me');
+
+const readUsername = async (operator: Operator): Promise<string> =>
+  (await account.read(operator, {})).user.username;
 
 /** Shows a section, and renews the session and its cookie. Later background requests, such as live changes, do not renew them. */
 const showSection = async (
   context: OpsContext,
-  { operator, visit, sections, username }: Opened,
-  section: Section,
-  content: Html,
+  { section, operator, visit, sections, username }: OpenedSection,
+  content: Content,
   isStep = false,
 ): Promise<Outcome> => {
   await limitSession(context, visit, LIMIT);
   const { done } = operator.query;
   const waiting = await operator.waiting();
-  const notice = !isStep && isDone(done) ? await section.notice?.(operator, done) : undefined;
+  const notice = !isStep && done !== undefined ? await section.notice?.(operator, done) : undefined;
   return {
     page: sectionPage(operator, { section, sections, content, username, waiting, notice, isStep }),
     visit,

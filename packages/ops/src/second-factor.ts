@@ -22,6 +22,7 @@ import {
 } from '@fitness/shared/pages/views.ts';
 import type { SignedIn, Visits } from '@fitness/shared/pages/visit.ts';
 import {
+  type ApiCall,
   call,
   type PageContext,
   type Problem,
@@ -29,12 +30,21 @@ import {
   retryAfterIn,
 } from '@fitness/shared/pages/visitor.ts';
 import encodeQR from 'qr';
-import { LIVE_SCRIPT } from './frame.ts';
+import { call as declare } from './call.ts';
+import { copyButton } from './content.ts';
+import { LIVE_SCRIPT, SECOND_FACTOR } from './frame.ts';
+import { pathOf } from './operator.ts';
 import { OPS_PATH } from './path.ts';
-import { copyButton, pathOf, SECOND_FACTOR } from './section.ts';
 
 type SetUpContext = PageContext & { visits: Visits };
-const PATH = '/auth/second-factor';
+const turnOn = declare('POST /auth/second-factor', { fields: ['current_password', 'totp'] });
+const turnOff = declare('DELETE /auth/second-factor', { fields: ['current_password', 'totp'] });
+
+/** How the calls of this page are made. */
+const asVisitor = (context: SetUpContext, visit: SignedIn) => ({
+  api: (apiCall: ApiCall) => call(context, visit, apiCall),
+});
+
 /** White margin around the code, in modules. Readers do not find a code without one. */
 const BORDER = 4;
 
@@ -195,7 +205,7 @@ const begin = async (
   const problem = missingIn(context.locale, [CURRENT_PASSWORD], { password });
   if (problem !== undefined) return showPassword(context, visit, { problem, notice });
   const body = { current_password: password };
-  const answer = await call(context, visit, { method: 'POST', path: PATH, body });
+  const answer = await turnOn.send(asVisitor(context, visit), { body });
   if (answer.status === 200) {
     const { secret, otpauth_url: url } = answer.body as { secret: string; otpauth_url: string };
     return showCode(context, visit, { secret, url }, { notice });
@@ -227,7 +237,7 @@ const arm = async (
   if (secret === undefined || url === undefined) return showPassword(context, visit);
   const missing = missingIn(context.locale, [APP_CODE], { totp });
   if (missing !== undefined) return showCode(context, visit, { secret, url }, { problem: missing });
-  const answer = await call(context, visit, { method: 'POST', path: PATH, body: { totp } });
+  const answer = await turnOn.send(asVisitor(context, visit), { body: { totp } });
   if (answer.status === 409) return leadToArmed(context, visit);
   if (answer.status !== 200) {
     const shown = showCode(context, visit, { secret, url }, { problem: problemIn(answer) });
@@ -243,7 +253,7 @@ const replace = async (context: SetUpContext, visit: SignedIn, fields: Fields): 
   const problem = missingIn(context.locale, REPLACE_FIELDS, fields);
   if (problem !== undefined) return showArmed(context, visit, problem);
   const body = { current_password: password, totp };
-  const answer = await call(context, visit, { method: 'DELETE', path: PATH, body });
+  const answer = await turnOff.send(asVisitor(context, visit), { body });
   if (answer.status === 204) return beginAgain(context, visit, password);
   return { ...showArmed(context, visit, problemIn(answer)), retryAfter: retryAfterIn(answer) };
 };

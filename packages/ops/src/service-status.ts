@@ -1,6 +1,9 @@
 /** The state of the outbox and the queues of a service. */
 import { type OperationsStatus, operationsStatusSchema } from '@fitness/shared/kernel/operations.ts';
-import type { Operator } from './section.ts';
+import { internalCall } from './call.ts';
+import type { Operator } from './operator.ts';
+
+export const operationsStatus = internalCall('GET /operations', { permissions: ['operations.manage'] });
 
 /** Undefined if the service does not answer. */
 export const readStatus = async (
@@ -8,7 +11,7 @@ export const readStatus = async (
   service: string,
 ): Promise<OperationsStatus | undefined> => {
   try {
-    const { status, body } = await operator.internal(service, { method: 'GET', path: '/operations' });
+    const { status, body } = await operationsStatus.send(operator, service);
     return status === 200 ? operationsStatusSchema.parse(body) : undefined;
   } catch {
     return undefined;

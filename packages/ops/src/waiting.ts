@@ -1,19 +1,11 @@
 /** Items that wait for an operator: how many, since when, and whether they are late. */
 import { DAY_MS, HOUR_MS, parseTimestamp } from '@fitness/shared/kernel/clock.ts';
-import { message } from '@fitness/shared/kernel/error.ts';
+import { type Message, message } from '@fitness/shared/kernel/error.ts';
 import { formatNumber } from '@fitness/shared/kernel/i18n/translate.ts';
 import { finishesWithin } from '@fitness/shared/kernel/timing.ts';
-import { type Html, html } from '@fitness/shared/pages/html.ts';
-import { time } from '@fitness/shared/pages/views.ts';
-import {
-  emptyList,
-  type Operator,
-  pathOf,
-  type Section,
-  tableOf,
-  type Waiting,
-  type WaitingBySection,
-} from './section.ts';
+import { type Content, card, cell, link, notice, problem, table, view } from './content.ts';
+import type { Operator, Waiting, WaitingInSection } from './operator.ts';
+import { type Section, waitingOf } from './section.ts';
 
 /** How long an item may wait. A test compares these limits with the alerts in `deploy/observability/alerts.yml`. */
 export const LATE_AFTER_MS = {
@@ -34,82 +26,76 @@ const isLate = (operator: Operator, { count, oldest, lateAfterMs }: Waiting): bo
   lateAfterMs !== undefined &&
   (lateAfterMs === 0 || (oldest !== undefined && isPast(operator, oldest, lateAfterMs)));
 
-const readOne = async (operator: Operator, section: Section): Promise<readonly Waiting[] | undefined> => {
-  try {
-    const reading = section.waiting?.(operator) ?? Promise.resolve([]);
-    return (await finishesWithin(reading, TIMEOUT_MS)) ? await reading : undefined;
-  } catch {
-    return undefined;
-  }
-};
-
-export const readWaiting = async (
+export const readWaiting = (
   operator: Operator,
   sections: readonly Section[],
-): Promise<WaitingBySection> => {
-  const counted = sections.filter(({ waiting }) => waiting !== undefined);
-  return new Map(
-    await Promise.all(counted.map(async (section) => [section, await readOne(operator, section)] as const)),
+): Promise<readonly WaitingInSection[]> => {
+  const counted = sections.flatMap((section) => {
+    const read = waitingOf(section);
+    return read === undefined ? [] : [{ section, read }];
+  });
+  return Promise.all(
+    counted.map(async ({ section: { slug, title }, read }) => {
+      try {
+        const reading = read(operator);
+        return {
+          slug,
+          title,
+          kinds: (await finishesWithin(reading, TIMEOUT_MS)) ? await reading : undefined,
+        };
+      } catch {
+        return { slug, title, kinds: undefined };
+      }
+    }),
   );
 };
 
-const numberOf = ({ locale }: Operator, count: number): string => formatNumber(locale, count);
-
-/** The badge beside a section in the navigation. False if nothing is waiting. */
-export const waitingBadge = (
-  operator: Operator,
-  waiting: WaitingBySection,
-  section: Section,
-): Html | false => {
-  const { t } = operator;
-  if (!waiting.has(section)) return false;
-  const kinds = waiting.get(section);
-  if (kinds === undefined)
-    return html` <span class="badge waiting">?<span class="silent"> ${t(message('ops.waiting.unknown'))}</span></span>`;
+/** The badge beside a section in the navigation. Undefined if nothing is waiting. */
+export const waitingBadge = (operator: Operator, { kinds }: WaitingInSection): Content => {
+  const badge = (kind: 'bad' | 'waiting', count: string, text: Message): Content =>
+    view` ${cell.badge(kind, view`${count}<span class="silent"> ${text}</span>`)}`;
+  if (kinds === undefined) return badge('waiting', '?', message('ops.waiting.unknown'));
   const count = kinds.reduce((sum, kind) => sum + kind.count, 0);
-  if (count === 0) return false;
-  const late = kinds.some((kind) => isLate(operator, kind));
-  const text = t(message(late ? 'ops.waiting.late' : 'ops.waiting.open'));
-  return html` <span class="badge ${late ? 'bad' : 'waiting'}">${numberOf(operator, count)}<span class="silent"> ${text}</span></span>`;
+  if (count === 0) return undefined;
+  const number = formatNumber(operator.locale, count);
+  return kinds.some((kind) => isLate(operator, kind))
+    ? badge('bad', number, message('ops.waiting.late'))
+    : badge('waiting', number, message('ops.waiting.open'));
 };
 
-const limitOf = ({ t }: Operator, { lateAfterMs }: Waiting): string | null => {
+const limitOf = ({ lateAfterMs }: Waiting): Message | null => {
   if (lateAfterMs === undefined) return null;
   return lateAfterMs === 0
-    ? t(message('ops.late.at_once'))
-    : t(message('ops.late.hours', { count: lateAfterMs / HOUR_MS }));
+    ? message('ops.late.at_once')
+    : message('ops.late.hours', { count: lateAfterMs / HOUR_MS });
 };
 
 /** The card of the first page: each kind with its count, its oldest item and its time limit. */
-export const waitingCard = (operator: Operator, waiting: WaitingBySection): Html => {
-  const { t } = operator;
-  const rows = [...waiting].flatMap(([section, kinds = []]) => kinds.map((kind) => ({ section, kind })));
-  const unreadable = [...waiting]
-    .filter(([, kinds]) => kinds === undefined)
-    .map(([{ title }]) => t(message(title)));
-  const open = rows.filter(({ kind }) => kind.count > 0);
-  const table = tableOf(
-    t,
+export const waitingCard = (operator: Operator, waiting: readonly WaitingInSection[]): Content => {
+  const rows = waiting.flatMap(({ slug, kinds = [] }) => kinds.map((kind) => ({ slug, kind })));
+  const unreadable = waiting
+    .filter(({ kinds }) => kinds === undefined)
+    .map(({ title }) => operator.t(message(title)));
+  const countOf = (kind: Waiting): Content => {
+    const count = formatNumber(operator.locale, kind.count);
+    return isLate(operator, kind)
+      ? cell.badge('bad', view`${count} <span>${message('ops.waiting.late')}</span>`)
+      : cell.badge('waiting', count);
+  };
+  const shown = table(
     [
-      {
-        label: 'ops.waiting.kind',
-        value: ({ section, kind }) =>
-          html`<a href="${pathOf(operator, section.slug)}">${t(message(kind.label))}</a>`,
-      },
-      {
-        label: 'ops.waiting.count',
-        value: ({ kind }) =>
-          html`<span class="badge ${isLate(operator, kind) ? 'bad' : 'waiting'}">${numberOf(operator, kind.count)}${isLate(operator, kind) && html` <span>${t(message('ops.waiting.late'))}</span>`}</span>`,
-      },
-      {
-        label: 'ops.waiting.oldest',
-        value: ({ kind: { oldest } }) => (oldest === undefined ? null : time(operator, oldest)),
-      },
-      { label: 'ops.waiting.late_after', value: ({ kind }) => limitOf(operator, kind) },
+      ['ops.waiting.kind', ({ slug, kind }) => link(message(kind.label), slug)],
+      ['ops.waiting.count', ({ kind }) => countOf(kind)],
+      ['ops.waiting.oldest', ({ kind: { oldest } }) => cell.time(oldest)],
+      ['ops.waiting.late_after', ({ kind }) => limitOf(kind)],
     ],
-    open,
+    rows.filter(({ kind }) => kind.count > 0),
   );
-  return html`<section class="card"><h2>${t(message('ops.waiting'))}</h2>
-${unreadable.length > 0 && html`<p class="problem">${t(message('ops.waiting.not_read', { names: unreadable.join(', ') }))}</p>`}
-${table ?? (unreadable.length === 0 && emptyList(t, 'ops.waiting.none'))}</section>`;
+  const isAllRead = unreadable.length === 0;
+  return card(
+    message('ops.waiting'),
+    view`
+${!isAllRead && problem(message('ops.waiting.not_read', { names: unreadable.join(', ') }))}
+${shown ?? (isAllRead && notice(message('ops.waiting.none')))}`,
+  );
 };

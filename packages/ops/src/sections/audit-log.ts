@@ -1,27 +1,19 @@
 /** The audit log of all services. */
-
 import { AUDIT_ACTIONS, AUDIT_SUBJECTS } from '@fitness/shared/audit/actions.ts';
 import { formatTimestamp, parseTimestamp } from '@fitness/shared/kernel/clock.ts';
 import { type Message, message } from '@fitness/shared/kernel/error.ts';
 import { formatTypedDay, parseTypedDay } from '@fitness/shared/kernel/i18n/typed-day.ts';
 import type { Fields } from '@fitness/shared/pages/form-pages.ts';
-import { type Html, html } from '@fitness/shared/pages/html.ts';
-import { type Field, formOf, inputsOf } from '@fitness/shared/pages/views.ts';
-import { auditTable, type Entry, readAuditNames } from '../audit-entries.ts';
+import { type Field, inputsOf } from '@fitness/shared/pages/views.ts';
+import { auditCall, auditTable, readAuditNames } from '../audit-entries.ts';
 import { type AuditNames, actionName, subjectName } from '../audit-fields.ts';
+import type { BodyOf } from '../call.ts';
+import { type Content, card, form, link, notice, view } from '../content.ts';
+import { cursorIn } from '../list.ts';
 import { findIdOf } from '../members.ts';
+import { idIn, type Operator, typedIdIn } from '../operator.ts';
 import { OPS_PATH } from '../path.ts';
-import {
-  type Action,
-  cursorIn,
-  emptyList,
-  idIn,
-  type Operator,
-  pathOf,
-  read,
-  type Section,
-  typedIdIn,
-} from '../section.ts';
+import type { Action, Section } from '../section.ts';
 
 const SLUG = 'audit-log';
 export const AUDIT_CSV_PATH = `${OPS_PATH}/${SLUG}.csv`;
@@ -49,11 +41,9 @@ export const auditFiltersIn = (query: Fields): Record<string, string> => {
   );
 };
 
-const find = (operator: Operator): Promise<Record<string, unknown>> => {
-  const cursor = cursorIn(operator.query);
-  const from: Record<string, string> = cursor === undefined ? {} : { cursor };
-  const query = new URLSearchParams({ ...auditFiltersIn(operator.query), ...from, per_page: '30' });
-  return read(operator, `/audit-log?${query}`);
+const find = (operator: Operator): Promise<BodyOf<'GET /audit-log'>> => {
+  const query = { ...auditFiltersIn(operator.query), cursor: cursorIn(operator.query), per_page: 30 };
+  return auditCall.read(operator, { query });
 };
 
 /** The values of the form: the submitted ones, or the localized filters of the address. */
@@ -74,20 +64,14 @@ const shownFilters = ({ query, sent, locale }: Operator, { users }: AuditNames):
   };
 };
 
-interface Choice {
-  name: string;
-  label: Message;
-  options: readonly (readonly [value: string, text: string])[];
-}
+type Option = readonly [value: string, text: string];
 
-const selectOf = ({ t }: Operator, { name, label, options }: Choice, shown: Fields): Html => {
-  const choices = options.map(
+const selectOf = (name: string, label: Message, options: readonly Option[], shown: Fields): Content =>
+  view`<label>${label}
+<select name="${name}"><option value="">${message('ops.all')}</option>${options.map(
     ([value, text]) =>
-      html`<option value="${value}"${value === shown[name] && html` selected`}>${text}</option>`,
-  );
-  return html`<label>${t(label)}
-<select name="${name}"><option value="">${t(message('ops.all'))}</option>${choices}</select></label>`;
-};
+      view`<option value="${value}"${value === shown[name] && view` selected`}>${text}</option>`,
+  )}</select></label>`;
 
 const TEXTS: readonly Field[] = [
   { name: 'subject', label: message('ops.audit.subject_filter'), autocomplete: 'off' },
@@ -97,22 +81,27 @@ const TEXTS: readonly Field[] = [
 ];
 
 /** A form that posts, because a username must not be in an address. It leads to an address with ids. */
-const filterForm = (operator: Operator, names: AuditNames): Html => {
-  const { t, locale, query, problem } = operator;
+const filterForm = (operator: Operator, names: AuditNames): Content => {
+  const { locale, query, problem } = operator;
   const shown = shownFilters(operator, names);
   const actions = AUDIT_ACTIONS.map((name) => [name, actionName(operator, name)] as const);
   const subjects = AUDIT_SUBJECTS.map((name) => [name, subjectName(operator, name)] as const);
-  const texts = TEXTS.map((field) => ({ ...field, value: shown[field.name] }));
   const filters = auditFiltersIn(query);
   const download = new URLSearchParams({ lang: locale, ...filters }).toString();
   const isFiltered = problem !== undefined || Object.keys(filters).length > 0;
-  const content = html`<div class="grid">
-${selectOf(operator, { name: 'audit_action', label: message('ops.audit.action'), options: actions }, shown)}
-${selectOf(operator, { name: 'subject_type', label: message('ops.audit.subject_type'), options: subjects }, shown)}
-${inputsOf(operator, texts)}</div>`;
-  return html`<section class="card">${formOf(operator, pathOf(operator, SLUG), content, [['filter', message('ops.filter')]])}
-<p class="row">${isFiltered && html`<a href="${pathOf(operator, SLUG)}">${t(message('ops.filter.clear'))}</a>`}
-${problem === undefined && html`<a href="${AUDIT_CSV_PATH}?${download}" download>${t(message('ops.audit.csv'))}</a>`}</p></section>`;
+  const content = view`<div class="grid">
+${selectOf('audit_action', message('ops.audit.action'), actions, shown)}
+${selectOf('subject_type', message('ops.audit.subject_type'), subjects, shown)}
+${inputsOf(
+  operator,
+  TEXTS.map((field) => ({ ...field, value: shown[field.name] })),
+)}</div>`;
+  return card(
+    undefined,
+    view`${form({ content, buttons: [['filter', message('ops.filter')]] })}
+<p class="row">${isFiltered && link(message('ops.filter.clear'), SLUG)}
+${problem === undefined && view`<a href="${AUDIT_CSV_PATH}?${download}" download>${message('ops.audit.csv')}</a>`}</p>`,
+  );
 };
 
 /** A filter value for the address, or why the input is invalid. */
@@ -160,43 +149,40 @@ const filter: Action = async (operator, fields) => {
   if (errors.length > 0)
     return { refused: { status: 422, headers: {}, body: { errors: Object.fromEntries(errors) } } };
   const valueIn = (one: Filter): string | undefined => ('value' in one ? one.value : undefined);
-  const query = new URLSearchParams(
-    auditFiltersIn({
-      action: fields.audit_action,
-      actor_id: valueIn(filters.actor),
-      subject_type: isNamed(fields.subject) ? 'user' : fields.subject_type,
-      subject_id: valueIn(filters.subject),
-      from: valueIn(filters.from),
-      to: valueIn(filters.to),
-    }),
-  );
-  return { query: query.size === 0 ? '' : `&${query}` };
+  const query = auditFiltersIn({
+    action: fields.audit_action,
+    actor_id: valueIn(filters.actor),
+    subject_type: isNamed(fields.subject) ? 'user' : fields.subject_type,
+    subject_id: valueIn(filters.subject),
+    from: valueIn(filters.from),
+    to: valueIn(filters.to),
+  });
+  return { query };
+};
+
+const show = async (operator: Operator): Promise<Content> => {
+  const { query, problem } = operator;
+  // An invalid filter shows no entries, because the unfiltered list is not what the operator requested.
+  const { data, meta } = problem === undefined ? await find(operator) : { data: [] };
+  const filters = auditFiltersIn(query);
+  const people = [filters.actor_id, filters.subject_type === 'user' ? filters.subject_id : undefined];
+  const names = await readAuditNames(operator, data, people.map(Number).filter(Number.isSafeInteger));
+  const cursor = meta?.next_cursor;
+  const entries = auditTable(operator, data, names);
+  const next = cursor != null && view`<p>${link(message('ops.next'), SLUG, { ...filters, cursor })}</p>`;
+  return [
+    filterForm(operator, names),
+    problem === undefined && entries === undefined && notice(message('ops.none')),
+    entries !== undefined && card(undefined, view`${entries}\n${next}`),
+  ];
 };
 
 export const auditLog: Section = {
   slug: SLUG,
   title: 'ops.audit',
-  permissions: [['audit.view']],
+  needs: [[auditCall]],
   showsProblems: true,
-  show: async (operator) => {
-    const { t, query, problem } = operator;
-    // An invalid filter shows no entries, because the unfiltered list is not what the operator requested.
-    const body = problem === undefined ? await find(operator) : { data: [] };
-    const entries = body.data as Entry[];
-    const { actor_id: actor, subject_id: subject } = auditFiltersIn(query);
-    const people = [actor, query.subject_type === 'user' ? subject : undefined].map(Number);
-    const names = await readAuditNames(operator, entries, people.filter(Number.isSafeInteger));
-    const { next_cursor: next } = ('meta' in body ? body.meta : {}) as { next_cursor?: string | null };
-    const address = new URLSearchParams({ ...auditFiltersIn(query), cursor: next ?? '' });
-    const table = auditTable(operator, entries, names);
-    return html`${filterForm(operator, names)}
-${problem === undefined && table === undefined && emptyList(t, 'ops.none')}
-${
-  table !== undefined &&
-  html`<section class="card">${table}
-${next != null && html`<p><a href="${pathOf(operator, SLUG, `&${address}`)}">${t(message('ops.next'))}</a></p>`}</section>`
-}`;
-  },
-  watch: async (operator) => String(((await find(operator)).data as Entry[])[0]?.id),
+  show,
+  watch: async (operator) => String((await find(operator)).data[0]?.id),
   actions: { filter },
 };

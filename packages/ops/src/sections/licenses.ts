@@ -2,330 +2,278 @@
  * Licenses of gyms and trainers that are not reviewed, or whose name has changed since the review. The document is shown beside the buttons,
  * which lead to the second step of the decision.
  */
-
-import { can } from '@fitness/shared/kernel/caller.ts';
+import type { Schemas } from '@fitness/client';
 import { type Message, message } from '@fitness/shared/kernel/error.ts';
-import type { Permission } from '@fitness/shared/kernel/permissions.ts';
 import type { Fields } from '@fitness/shared/pages/form-pages.ts';
-import { type Html, html, isolate } from '@fitness/shared/pages/html.ts';
+import { isolate } from '@fitness/shared/pages/html.ts';
 import { problemOf } from '@fitness/shared/pages/views.ts';
-import { type Confirmation, decisionOf } from '../decision.ts';
-import { memberLink, readNames } from '../members.ts';
+import type { ApiAnswer } from '@fitness/shared/pages/visitor.ts';
+import { call, type Declaration } from '../call.ts';
+import { type Content, card, cell, facts, link, notice, userName, view } from '../content.ts';
+import { decision, decisionsAbout } from '../decision.ts';
+import { type AnyList, list, showLists, waitingIn, watchLists } from '../list.ts';
+import { readNames, type User, updateUser, user } from '../members.ts';
+import { idIn, type Operator } from '../operator.ts';
 import { OPS_PATH } from '../path.ts';
-import {
-  type Action,
-  actionForm,
-  countOf,
-  emptyList,
-  factsOf,
-  idIn,
-  listOf,
-  type Operator,
-  outcomeOf,
-  pageIn,
-  pathOf,
-  read,
-  type Section,
-  turnByLink,
-  userName,
-} from '../section.ts';
+import type { Section } from '../section.ts';
 
 const SLUG = 'licenses';
 const IMAGE = /\.(?:jpe?g|png|webp|gif)$/i;
 
-/** The addresses and field names of one kind of license. */
-interface Kind {
-  name: 'gym' | 'trainer';
-  /** The query parameter for the page number of the list. */
-  pages: 'gyms' | 'trainers';
-  list: string;
-  /** The filter of the list for a single row. */
-  one: string;
-  path: (id: string) => string;
-  wrapper: string;
-  prefix: string;
-  /** The permissions to see and to review a license, all of which are required. */
-  permissions: readonly Permission[];
-  titleOf: (owner: Owner) => string;
+const gym = call('GET /gyms/{id}', { permissions: ['gyms.view_all'] });
+const gymReviews = call('GET /gyms/license-reviews', { permissions: ['gyms.view_all'] });
+const trainerReviews = call('GET /users/license-reviews', { permissions: ['users.view_all'] });
+export const updateGym = call('PUT /gyms/{id}', {
+  permissions: ['gyms.approve_license'],
+  fields: ['gym_license_approved', 'gym_license_media_id', 'gym_license_rejection_reason'],
+});
+
+/** A gym or a trainer. */
+type Owner = Schemas['Gym'] | User;
+interface Reviews {
+  meta?: { name_changes?: { id: number; reviewed_name: string | null }[] };
 }
 
-type Owner = Record<string, unknown> & { id: number };
+interface Kind {
+  name: 'gym' | 'trainer';
+  /** The calls to see and to review a license, all of which are required. */
+  needs: readonly Declaration[];
+  find(operator: Operator, id: string): Promise<Owner | undefined>;
+  /** The list of reviews with this row alone. */
+  reviews(operator: Operator, id: number): Promise<Reviews | undefined>;
+  send(operator: Operator, id: number, body: object): Promise<ApiAnswer>;
+  list: AnyList;
+}
+
+const isUser = (owner: Owner): owner is User => 'username' in owner;
+const nameOf = (owner: Owner): string =>
+  isUser(owner) ? userName(owner) : isolate(owner.name ?? String(owner.id));
+const titleOf = (kind: Kind['name'], owner: Owner): Message =>
+  message(`ops.license.${kind}`, { name: nameOf(owner) });
+
+/** A field of the license, such as `gym_license_image`. */
+const licenseField = (owner: Owner, field: 'approved' | 'image' | 'link' | 'rejection_reason'): unknown =>
+  (owner as Record<string, unknown>)[`${isUser(owner) ? 'trainer' : 'gym'}_license_${field}`];
+
+/** The id in `/api/v1/media/<id>/<filename>`. Undefined if there is no document, as for a gym that was reviewed without one. */
+const mediaIdOf = (owner: Owner): string | undefined =>
+  /\/media\/(\d+)\//.exec(String(licenseField(owner, 'link')))?.[1];
+
+/** The member who holds each license: the trainer, or the owner of the gym. */
+const holdersOf = async (operator: Operator, owners: readonly Owner[]): Promise<Content[]> => {
+  const ids = owners.map((owner) => (isUser(owner) ? undefined : owner.user_id));
+  const names = await readNames(operator, ids);
+  return owners.map((owner, index) => {
+    if (isUser(owner)) return cell.member(owner);
+    const id = ids[index];
+    return id != null && cell.member(names.get(id), id);
+  });
+};
+
+/** The name that was reviewed with the license, if it has changed since. */
+const reviewedName = ({ meta }: Reviews, { id }: Owner): string | Message | undefined => {
+  const change = meta?.name_changes?.find((one) => one.id === id);
+  return change && (change.reviewed_name ?? message('ops.license.no_name'));
+};
+
+const listOf = <Name extends 'gym' | 'trainer'>(kind: Name) => ({
+  page: `${kind}s` as const,
+  title: `ops.license.${kind}s` as const,
+  none: 'ops.license.none' as const,
+  hint: 'ops.license.order' as const,
+  waiting: { label: `ops.license.${kind}s` as const },
+  items: async (owners: readonly Owner[], operator: Operator, body: Reviews): Promise<Content[]> => {
+    // The title of a trainer license names its holder.
+    const holders = kind === 'gym' ? await holdersOf(operator, owners) : [];
+    return owners.map((owner, index) => {
+      const reviewed = reviewedName(body, owner);
+      const holder = holders[index] || undefined;
+      return view`${link(titleOf(kind, owner), SLUG, { kind, id: owner.id })}
+${
+  (reviewed !== undefined || holder !== undefined) &&
+  facts([
+    ['ops.user', holder],
+    ['ops.license.reviewed_name', reviewed],
+  ])
+}`;
+    });
+  },
+});
 
 const KINDS: readonly Kind[] = [
   {
     name: 'gym',
-    pages: 'gyms',
-    list: '/gyms/license-reviews',
-    one: 'gym_id',
-    path: (id) => `/gyms/${id}`,
-    wrapper: 'gym',
-    prefix: 'gym_license',
-    permissions: ['gyms.view_all', 'gyms.approve_license'],
-    titleOf: ({ name, id }) => isolate(String(name ?? id)),
+    needs: [gymReviews, updateGym],
+    find: async (operator, id) => (await gym.find(operator, { id }))?.gym,
+    reviews: (operator, id) => gymReviews.find(operator, { query: { gym_id: id } }),
+    send: (operator, id, body) => updateGym.send(operator, { id, body }),
+    list: list({ call: gymReviews, ...listOf('gym') }),
   },
   {
     name: 'trainer',
-    pages: 'trainers',
-    list: '/users/license-reviews',
-    one: 'user_id',
-    path: (id) => `/users/${id}`,
-    wrapper: 'user',
-    prefix: 'trainer_license',
-    permissions: ['users.view_all', 'users.update_any'],
-    titleOf: userName,
+    needs: [trainerReviews, updateUser],
+    find: async (operator, id) => (await user.find(operator, { id }))?.user,
+    reviews: (operator, id) => trainerReviews.find(operator, { query: { user_id: id } }),
+    send: (operator, id, body) => updateUser.send(operator, { id, body }),
+    list: list({ call: trainerReviews, ...listOf('trainer') }),
   },
 ];
 
-const title = ({ t }: Operator, { name, titleOf }: Kind, owner: Owner): string =>
-  t(message(`ops.license.${name}`, { name: titleOf(owner) }));
-
-interface NameChange {
-  id: number;
-  reviewed_name: string | null;
-}
-
-/** The name that was reviewed with the license, if it has changed since. */
-const reviewedName = (
-  { t }: Operator,
-  list: { meta?: { name_changes?: NameChange[] } },
-  { id }: Owner,
-): string | undefined => {
-  const change = list.meta?.name_changes?.find((one) => one.id === id);
-  return change && (change.reviewed_name ?? t(message('ops.license.no_name')));
-};
-
-/** The id in `/api/v1/media/<id>/<filename>`. Undefined if there is no document. */
-const mediaIdOf = ({ prefix }: Kind, owner: Owner): string | undefined =>
-  /\/media\/(\d+)\//.exec(String(owner[`${prefix}_link`]))?.[1];
-
-const documentOf = ({ t }: Operator, { prefix }: Kind, owner: Owner, mediaId: string): Html => {
-  const address = `${OPS_PATH}/documents/${mediaId}`;
-  const filename = String(owner[`${prefix}_image`]);
-  return html`<div class="stack">
-${IMAGE.test(filename) && html`<img class="document" src="${address}" alt="${t(message('ops.license.document', { filename }))}">`}
-<p><a href="${address}">${t(message('ops.license.open', { filename }))}</a></p>
-</div>`;
-};
-
-/** The member who holds each license, by the id of the trainer or the gym: the trainer, or the owner of the gym. */
-const holdersOf = async (
-  operator: Operator,
-  { name }: Kind,
-  owners: readonly Owner[],
-): Promise<ReadonlyMap<number, Html>> => {
-  if (name === 'trainer') return new Map(owners.map((owner) => [owner.id, memberLink(operator, owner)]));
-  const gyms = owners.flatMap(({ id, user_id: userId }) =>
-    typeof userId === 'number' ? [{ id, userId }] : [],
-  );
-  const names = await readNames(
-    operator,
-    gyms.map(({ userId }) => userId),
-  );
-  return new Map(gyms.map(({ id, userId }) => [id, memberLink(operator, names.get(userId), userId)]));
-};
+/** The kinds that the operator may review. */
+const kindsFor = (operator: Operator): Kind[] =>
+  KINDS.filter(({ needs }) => needs.every((needed) => needed.isFor(operator)));
 
 /** The current state of a license under review. */
 interface License {
   kind: Kind;
   owner: Owner;
-  /** Undefined for a gym that was reviewed without a document. */
   mediaId: string | undefined;
   approved: unknown;
-  reviewed: string | undefined;
+  reviewed: string | Message | undefined;
 }
 
+/** Whether the fields name one license, of a kind that the operator may review. */
+const isOne = (operator: Operator, { kind, id }: Fields): boolean =>
+  idIn(id) !== undefined && kindsFor(operator).some(({ name }) => name === kind);
+
 /** Undefined if there is nothing to review. */
-const readLicense = async (operator: Operator, kind: Kind, id: string): Promise<License | undefined> => {
-  const { status, body } = await operator.api({ method: 'GET', path: kind.path(id) });
-  if (status !== 200) return undefined;
-  const owner = body[kind.wrapper] as Owner;
-  const mediaId = mediaIdOf(kind, owner);
-  const approved = owner[`${kind.prefix}_approved`];
+const find = async (operator: Operator, fields: Fields): Promise<License | undefined> => {
+  const kind = kindsFor(operator).find(({ name }) => name === fields.kind);
+  const id = idIn(fields.id);
+  const owner = kind && id && (await kind.find(operator, id));
+  if (!kind || !owner) return undefined;
+  const [mediaId, approved] = [mediaIdOf(owner), licenseField(owner, 'approved')];
   if (mediaId === undefined && typeof approved !== 'boolean') return undefined;
-  const listed = await operator.api({ method: 'GET', path: `${kind.list}?${kind.one}=${id}` });
-  return { kind, owner, mediaId, approved, reviewed: reviewedName(operator, listed.body, owner) };
+  const listed = await kind.reviews(operator, owner.id);
+  return { kind, owner, mediaId, approved, reviewed: reviewedName(listed ?? {}, owner) };
 };
 
-const licenseFacts = async (operator: Operator, license: License): Promise<Html> => {
-  const { t } = operator;
-  const { kind, owner, mediaId, approved, reviewed } = license;
-  const state = typeof approved !== 'boolean' ? 'pending' : approved ? 'approved' : 'rejected';
-  return factsOf(t, [
-    ['ops.license.state', t(message(`ops.license.${state}`))],
-    ['ops.user', (await holdersOf(operator, kind, [owner])).get(owner.id)],
+const documentOf = ({ owner, mediaId }: License): Content => {
+  const address = `${OPS_PATH}/documents/${mediaId}`;
+  const filename = String(licenseField(owner, 'image'));
+  return view`<div class="stack">
+${IMAGE.test(filename) && view`<img class="document" src="${address}" alt="${message('ops.license.document', { filename })}">`}
+<p><a href="${address}">${message('ops.license.open', { filename })}</a></p>
+</div>`;
+};
+
+export const licenseState = (approved: unknown): Message => {
+  if (typeof approved !== 'boolean') return message('ops.license.pending');
+  return message(approved ? 'ops.license.approved' : 'ops.license.rejected');
+};
+
+const factsOf = async (
+  operator: Operator,
+  { owner, mediaId, approved, reviewed }: License,
+): Promise<Content> =>
+  facts([
+    ['ops.license.state', licenseState(approved)],
+    ['ops.user', (await holdersOf(operator, [owner]))[0]],
     ['ops.license.reviewed_name', reviewed],
     ['ops.license.id', mediaId],
   ]);
-};
 
-const queryOf = ({ kind, owner }: License): string => `&kind=${kind.name}&id=${owner.id}`;
+const addressOf = ({ kind, owner }: License) => ({ kind: kind.name, id: owner.id });
 
-const review = async (operator: Operator, kind: Kind, id: string): Promise<Html> => {
-  const { t } = operator;
-  const license = await readLicense(operator, kind, id);
-  if (license === undefined) return emptyList(t, 'ops.license.gone');
-  const { owner, mediaId } = license;
-  return html`<section class="card"><h2>${title(operator, kind, owner)}</h2>
+const review = async (operator: Operator): Promise<Content> => {
+  const license = await find(operator, operator.query);
+  if (license === undefined) return notice(message('ops.license.gone'));
+  return card(
+    titleOf(license.kind.name, license.owner),
+    view`
 <div class="grid">
-${mediaId !== undefined && documentOf(operator, kind, owner, mediaId)}
+${license.mediaId !== undefined && documentOf(license)}
 <div class="stack">
-${await licenseFacts(operator, license)}
-${actionForm(operator, SLUG, {
-  hidden: { kind: kind.name, id, media_id: mediaId ?? '' },
-  query: queryOf(license),
-  buttons: [
-    ['approve', message('ops.license.approve')],
-    ['reject', message('ops.license.reject'), 'danger'],
-  ],
-})}
-<p><a href="${pathOf(operator, SLUG)}">${t(message('ops.license.all'))}</a></p>
-</div></div></section>`;
+${await factsOf(operator, license)}
+${decisionsAbout(license, [approval, rejection], addressOf(license))}
+<p>${link(message('ops.license.all'), SLUG)}</p>
+</div></div>`,
+  );
 };
 
-/** The kinds that the operator may review. */
-const kindsFor = ({ caller }: Operator): Kind[] =>
-  KINDS.filter(({ permissions }) => permissions.every((permission) => can(caller, permission)));
-
-const pending = (operator: Operator, { list, pages }: Kind): Promise<Record<string, unknown>> =>
-  read(operator, `${list}?page=${pageIn(operator.query, pages)}`);
-
-const list = async (operator: Operator): Promise<Html> => {
-  const { t, query } = operator;
-  const kinds = kindsFor(operator);
-  const pages = Object.fromEntries(kinds.map((kind) => [kind.pages, pageIn(query, kind.pages)]));
-  const cards = kinds.map(async (kind) => {
-    const body = await pending(operator, kind);
-    const holders = await holdersOf(operator, kind, body.data as Owner[]);
-    const items = (body.data as Owner[]).map((owner) => {
-      const name = reviewedName(operator, body, owner);
-      // The title of a trainer license names its holder.
-      const holder = kind.name === 'gym' ? holders.get(owner.id) : undefined;
-      const isExplained = name !== undefined || holder !== undefined;
-      return html`<li><a href="${pathOf(operator, SLUG, `&kind=${kind.name}&id=${owner.id}`)}">${title(operator, kind, owner)}</a>
-${
-  isExplained &&
-  factsOf(t, [
-    ['ops.user', holder],
-    ['ops.license.reviewed_name', name],
-  ])
-}</li>\n`;
-    });
-    const label = `ops.license.${kind.pages}` as const;
-    const turn = turnByLink(operator, SLUG, kind.pages, pages);
-    return html`<section class="card"><h2>${t(message(label))}</h2>
-${items.length > 1 && html`<p class="quiet">${t(message('ops.license.order'))}</p>`}
-${listOf(operator, { body, items, none: 'ops.license.none', label, turn })}</section>\n`;
-  });
-  return html`${await Promise.all(cards)}`;
-};
-
-const kindIn = (operator: Operator, { kind: name }: Fields): Kind | undefined =>
-  kindsFor(operator).find((kind) => kind.name === name);
-
-const findLicense = async (operator: Operator, fields: Fields): Promise<License | undefined> => {
-  const [kind, id] = [kindIn(operator, fields), idIn(fields.id)];
-  return kind === undefined || id === undefined ? undefined : readLicense(operator, kind, id);
-};
-
-const doneText = (operator: Operator, { kind, owner }: License, isApproval: boolean): Message =>
+const doneText = ({ t }: Operator, { kind, owner }: License, isApproval: boolean): Message =>
   message(isApproval ? 'ops.done.approved' : 'ops.done.license_rejected', {
-    name: title(operator, kind, owner),
+    name: t(titleOf(kind.name, owner)),
   });
 
-/** Set if the document has been replaced since it was shown, or if the same decision has already been made. */
-const settledAs = (
-  operator: Operator,
-  license: License,
-  fields: Fields,
-  isApproval: boolean,
-): Confirmation['settled'] => {
-  const { kind, owner, mediaId, approved, reviewed } = license;
-  if ((fields.media_id ?? '') !== (mediaId ?? '')) return { text: message('licenses.replaced') };
-  const reason = owner[`${kind.prefix}_rejection_reason`];
-  const isSameReason = isApproval || reason === fields.reason?.trim();
-  if (approved !== isApproval || reviewed !== undefined || !isSameReason) return undefined;
-  const query = `&of=${kind.name}&owner=${owner.id}`;
-  const text = doneText(operator, license, isApproval);
-  return { text, result: { done: isApproval ? 'approved' : 'rejected', query } };
-};
-
-const licenseDecision = (name: 'approve' | 'reject'): Record<string, Action> => {
+const licenseDecision = (name: 'approve' | 'reject') => {
   const isApproval = name === 'approve';
-  return decisionOf<License>(name, {
-    slug: SLUG,
-    find: findLicense,
+  /** Set if the document has been replaced since it was shown, or if the same decision has already been made. */
+  const settledAs = (operator: Operator, license: License, { media_id: shown = '', reason }: Fields) => {
+    const { owner, mediaId, approved, reviewed } = license;
+    if (shown !== (mediaId ?? '')) return { text: message('licenses.replaced') };
+    const isSameReason = isApproval || licenseField(owner, 'rejection_reason') === reason?.trim();
+    if (approved !== isApproval || reviewed !== undefined || !isSameReason) return undefined;
+    return { text: doneText(operator, license, isApproval), isSame: true };
+  };
+  return decision<License>({
+    name,
+    done: isApproval ? 'approved' : 'rejected',
+    of: ({ kind, owner }) => ({ of: kind.name, owner: owner.id }),
+    fields: ({ kind, owner, mediaId }) => ({ kind: kind.name, id: owner.id, media_id: mediaId }),
+    label: () => message(`ops.license.${name}`),
+    ...(isApproval ? {} : { rank: 'danger' }),
+    find,
     missing: message('ops.license.gone'),
-    confirmation: async (operator, license, fields) => {
+    confirmation: async (license, operator, fields) => {
       const { kind, owner, mediaId, approved } = license;
-      const holder = kind.titleOf(owner);
+      const holder = nameOf(owner);
       return {
         title: message(`ops.license.${name}.title`, { name: holder }),
         lead: message(`ops.license.${name}.lead`),
-        facts: await licenseFacts(operator, license),
-        repeated: ['kind', 'id', 'media_id'],
+        facts: await factsOf(operator, license),
         state: [kind.name, owner.id, holder, mediaId, String(approved)],
-        settled: settledAs(operator, license, fields, isApproval),
-        ...(isApproval
-          ? {}
+        settled: settledAs(operator, license, fields),
+        field: isApproval
+          ? undefined
           : {
-              field: {
-                name: 'reason',
-                apiName: `${kind.prefix}_rejection_reason`,
-                label: message('ops.license.reason'),
-                missing: message('enter.reason'),
-                isLong: true,
-              },
-            }),
-        button: { label: message(`ops.license.${name}`), isDestructive: !isApproval },
-        back: { query: queryOf(license), label: message('ops.back_to', { name: holder }) },
+              name: 'reason',
+              apiName: `${kind.name}_license_rejection_reason`,
+              label: message('ops.license.reason'),
+              missing: message('enter.reason'),
+              isLong: true,
+            },
+        back: { query: addressOf(license), label: message('ops.back_to', { name: holder }) },
       };
     },
-    perform: async (operator, { kind, owner, mediaId }, fields) => {
-      const { prefix } = kind;
-      const body = {
-        [`${prefix}_approved`]: isApproval,
-        [`${prefix}_media_id`]: mediaId === undefined ? null : Number(mediaId),
-        ...(isApproval ? {} : { [`${prefix}_rejection_reason`]: fields.reason?.trim() }),
-      };
-      const answer = await operator.api({ method: 'PUT', path: kind.path(String(owner.id)), body });
-      return outcomeOf(answer, isApproval ? 'approved' : 'rejected', `&of=${kind.name}&owner=${owner.id}`);
-    },
+    perform: (operator, { kind, owner, mediaId }, { reason }) =>
+      kind.send(operator, owner.id, {
+        [`${kind.name}_license_approved`]: isApproval,
+        [`${kind.name}_license_media_id`]: mediaId === undefined ? null : Number(mediaId),
+        ...(isApproval ? {} : { [`${kind.name}_license_rejection_reason`]: reason?.trim() }),
+      }),
   });
 };
+
+const approval = licenseDecision('approve');
+const rejection = licenseDecision('reject');
+
+const listsFor = (operator: Operator): AnyList[] => kindsFor(operator).map((kind) => kind.list);
 
 export const licenses: Section = {
   slug: SLUG,
   title: 'ops.licenses',
-  permissions: KINDS.map(({ permissions }) => permissions),
-  show: async (operator) => {
-    const { query } = operator;
-    const [kind, id] = [kindIn(operator, query), idIn(query.id)];
-    const shown = kind === undefined || id === undefined ? list(operator) : review(operator, kind, id);
-    return html`${problemOf(operator, [])}${await shown}`;
-  },
+  needs: KINDS.map(({ needs }) => needs),
   showsProblems: true,
-  watch: async (operator) => {
-    const { query } = operator;
-    const [kind, id] = [kindIn(operator, query), idIn(query.id)];
-    if (kind !== undefined && id !== undefined) {
-      const { body } = await operator.api({ method: 'GET', path: kind.path(id) });
-      const owner = (body[kind.wrapper] ?? {}) as Owner;
-      return `${mediaIdOf(kind, owner)} ${String(owner[`${kind.prefix}_approved`])} ${kind.titleOf(owner)}`;
-    }
-    const bodies = await Promise.all(kindsFor(operator).map((one) => pending(operator, one)));
-    return JSON.stringify(bodies.map(({ data }) => (data as Owner[]).map(({ id }) => id)));
+  show: async (operator) => {
+    const shown = isOne(operator, operator.query)
+      ? review(operator)
+      : showLists(operator, listsFor(operator));
+    return [problemOf(operator, []) || null, await shown];
   },
-  waiting: (operator) =>
-    Promise.all(
-      kindsFor(operator).map(async ({ list: path, pages }) => {
-        const { count } = await countOf<Owner>(operator, path);
-        return { label: `ops.license.${pages}` as const, count };
-      }),
-    ),
-  actions: { ...licenseDecision('approve'), ...licenseDecision('reject') },
+  watch: async (operator) => {
+    if (!isOne(operator, operator.query)) return watchLists(operator, listsFor(operator));
+    const license = await find(operator, operator.query);
+    return license === undefined
+      ? ''
+      : `${license.mediaId} ${String(license.approved)} ${nameOf(license.owner)}`;
+  },
+  waiting: (operator) => waitingIn(operator, listsFor(operator)),
+  decisions: [approval, rejection],
   notice: async (operator, done) => {
-    const { of, owner: id } = operator.query;
-    const license = await findLicense(operator, { kind: of, id });
+    const { of: kind, owner: id } = operator.query;
+    if (done !== 'approved' && done !== 'rejected') return undefined;
+    const license = await find(operator, { kind, id });
     const isApproval = done === 'approved';
     return license?.approved === isApproval ? doneText(operator, license, isApproval) : undefined;
   },

@@ -2,9 +2,11 @@
 import { message } from '@fitness/shared/kernel/error.ts';
 import { formatNumber } from '@fitness/shared/kernel/i18n/translate.ts';
 import type { OperationsStatus } from '@fitness/shared/kernel/operations.ts';
-import { type Html, html } from '@fitness/shared/pages/html.ts';
-import { paymentHours } from '../payment-hours.ts';
-import { type Column, type Operator, type Section, type ServiceHealth, tableOf } from '../section.ts';
+import { type Content, card, cell, htmlOf, problem, table, view } from '../content.ts';
+import type { Operator, ServiceHealth } from '../operator.ts';
+import { paymentCharts } from '../payment-hours.ts';
+import type { Section } from '../section.ts';
+import { operationsStatus } from '../service-status.ts';
 import { waitingCard } from '../waiting.ts';
 
 interface Row {
@@ -14,44 +16,50 @@ interface Row {
   status: OperationsStatus | undefined;
 }
 
-const badge = ({ t }: Operator, isGood: boolean, name?: string): Html =>
-  html`<span class="badge ${isGood ? 'good' : 'bad'}">${name !== undefined && html`<bdi dir="ltr">${name}</bdi>: `}${t(message(isGood ? 'ops.up' : 'ops.down'))}</span>`;
+const stateOf = (isGood: boolean, name?: string): Content =>
+  cell.badge(
+    isGood ? 'good' : 'bad',
+    view`${name !== undefined && view`<bdi dir="ltr">${name}</bdi>: `}${message(isGood ? 'ops.up' : 'ops.down')}`,
+  );
 
-const dependenciesOf = (operator: Operator, { health }: Row): Html => {
+const dependenciesOf = ({ health }: Row): Content => {
   const states = Object.entries((health?.dependencies ?? {}) as Record<string, { state?: unknown }>);
-  return html`<span class="row">${states.map(([name, { state }]) => badge(operator, state === 'up', name))}</span>`;
+  return view`<span class="row">${states.map(([name, { state }]) => stateOf(state === 'up', name))}</span>`;
 };
 
-const outboxOf = ({ t, locale }: Operator, { status }: Row): Html => {
-  if (status === undefined) return html`<span class="badge bad">${t(message('ops.status.unknown'))}</span>`;
+const outboxOf = ({ status }: Row): Content => {
+  if (status === undefined) return cell.badge('bad', message('ops.status.unknown'));
   const { waiting, lag_s: seconds } = status.outbox;
-  return html`${formatNumber(locale, waiting)}${seconds > 0 && html` ${t(message('ops.outbox.lag', { seconds }))}`}`;
+  return ({ locale }) =>
+    view`${formatNumber(locale, waiting)}${seconds > 0 && view` ${message('ops.outbox.lag', { seconds })}`}`;
 };
 
-const columnsOf = (operator: Operator): readonly Column<Row>[] => [
-  { label: 'ops.service', value: ({ service }) => html`<bdi dir="ltr">${service}</bdi>` },
-  { label: 'ops.service.state', value: ({ health }) => badge(operator, health?.status === 'ready') },
-  { label: 'ops.service.dependencies', value: (row) => dependenciesOf(operator, row) },
-  { label: 'ops.outbox', value: (row) => outboxOf(operator, row), kind: 'number' },
-  { label: 'ops.queue', value: ({ status }) => status?.queues?.waiting, kind: 'number' },
-  { label: 'ops.retrying', value: ({ status }) => status?.queues?.retrying, kind: 'number' },
-  { label: 'ops.dead_letters', value: ({ status }) => status?.queues?.dead_letters, kind: 'number' },
-];
-
-const servicesCard = (operator: Operator, rows: readonly Row[]): Html => {
-  const { t } = operator;
+const servicesCard = (rows: readonly Row[]): Content => {
   const isBrokerLost = rows.some(({ status }) => status?.queues === null);
-  return html`<section class="card"><h2>${t(message('ops.services'))}</h2>
-${isBrokerLost && html`<p class="problem">${t(message('ops.queues.unknown'))}</p>`}
-${tableOf(t, columnsOf(operator), rows)}</section>`;
+  const services = table<Row>(
+    [
+      ['ops.service', ({ service }) => view`<bdi dir="ltr">${service}</bdi>`],
+      ['ops.service.state', ({ health }) => stateOf(health?.status === 'ready')],
+      ['ops.service.dependencies', dependenciesOf],
+      ['ops.outbox', outboxOf, 'number'],
+      ['ops.queue', ({ status }) => status?.queues?.waiting, 'number'],
+      ['ops.retrying', ({ status }) => status?.queues?.retrying, 'number'],
+      ['ops.dead_letters', ({ status }) => status?.queues?.dead_letters, 'number'],
+    ],
+    rows,
+  );
+  return card(
+    message('ops.services'),
+    view`\n${isBrokerLost && problem(message('ops.queues.unknown'))}\n${services}`,
+  );
 };
 
-const show = async (operator: Operator): Promise<Html> => {
+const show = async (operator: Operator): Promise<Content> => {
   const { services, readHealth } = operator.dependencies;
-  const [health, waitingCases, hours, ...statuses] = await Promise.all([
+  const [health, waiting, charts, ...statuses] = await Promise.all([
     readHealth(),
     operator.waiting(),
-    paymentHours(operator),
+    paymentCharts(operator),
     ...services.map((service) => operator.status(service)),
   ]);
   const rows = services.map((service, index) => ({
@@ -59,16 +67,14 @@ const show = async (operator: Operator): Promise<Html> => {
     health: health[service],
     status: statuses[index],
   }));
-  return html`${waitingCard(operator, waitingCases)}
-${hours}
-${servicesCard(operator, rows)}`;
+  return [waitingCard(operator, waiting), charts, servicesCard(rows)];
 };
 
 export const overview: Section = {
   slug: '',
   title: 'ops.overview',
-  permissions: [['operations.manage']],
+  needs: [[operationsStatus]],
   show,
-  watch: async (operator) => (await show(operator)).toString(),
+  watch: async (operator) => htmlOf(operator, await show(operator)).toString(),
   isReplaced: true,
 };

@@ -2,157 +2,105 @@
 import { parseTimestamp } from '@fitness/shared/kernel/clock.ts';
 import { message } from '@fitness/shared/kernel/error.ts';
 import type { Fields } from '@fitness/shared/pages/form-pages.ts';
-import { type Html, html } from '@fitness/shared/pages/html.ts';
 import { timeOf } from '@fitness/shared/pages/time.ts';
-import { time } from '@fitness/shared/pages/views.ts';
-import { type Confirmation, decisionOf } from '../decision.ts';
-import { memberLink } from '../members.ts';
-import { type Described, descriptionOf } from '../payment-description.ts';
-import {
-  actionForm,
-  amountOf,
-  type Column,
-  copyableInGroups,
-  countOf,
-  type FactRow,
-  factsOf,
-  listOf,
-  type Operator,
-  outcomeOf,
-  pageIn,
-  read,
-  readPayment,
-  type Section,
-  tableOf,
-  turnByLink,
-} from '../section.ts';
+import { call } from '../call.ts';
+import { type Content, cell, facts, view } from '../content.ts';
+import { type Confirmation, decision, decisionsAbout } from '../decision.ts';
+import { list } from '../list.ts';
+import type { Operator } from '../operator.ts';
+import { descriptionOf, type Payment, payments, readPayment } from '../payment.ts';
+import type { Section } from '../section.ts';
 import { isPast, LATE_AFTER_MS } from '../waiting.ts';
 
-const SLUG = 'withdrawals';
-/** Oldest first, because members wait for their money. */
-const LIST = '/payments?type=withdrawal&is_done=false&rejected=false&order=ASC';
+const permissions = ['payments.settle_withdrawals'] as const;
+const pay = call('POST /payments/{id}/pay', { permissions, fields: ['reference'] });
+const reject = call('POST /payments/{id}/reject', { permissions, fields: ['reason'] });
 
-interface Withdrawal extends Described {
-  id: number;
-  type: string;
-  user_id: number;
-  user: unknown;
-  amount: number;
-  meta: (Described['meta'] & { bank_account_number?: string | null }) | null;
-  is_done: boolean;
-  rejected_at: string | null;
-  user_balance?: number;
-  created_at: string;
-}
-
-const accountOf = ({ t }: Operator, { meta }: Withdrawal): Html | null =>
-  meta?.bank_account_number == null ? null : copyableInGroups(t, meta.bank_account_number);
+const deadlineOf =
+  ({ created_at: at }: Payment): Content =>
+  ({ locale }) =>
+    timeOf(locale, new Date(parseTimestamp(at).getTime() + LATE_AFTER_MS.withdrawal));
 
 /** When the withdrawal was requested, and when it must be decided. */
-const timesOf = (operator: Operator, { created_at: createdAt }: Withdrawal): Html => {
-  const { t } = operator;
-  const isLate = isPast(operator, createdAt, LATE_AFTER_MS.withdrawal);
-  return html`${time(operator, createdAt)}<br>
-<span class="quiet">${t(message('ops.waiting.late_after'))}: ${deadlineOf(operator, createdAt)}</span>${isLate && html` <span class="badge bad">${t(message('ops.late'))}</span>`}`;
-};
-
-const deadlineOf = (operator: Operator, createdAt: string): Html =>
-  timeOf(operator.locale, new Date(parseTimestamp(createdAt).getTime() + LATE_AFTER_MS.withdrawal));
-
-const buttonsOf = (operator: Operator, { id, amount }: Withdrawal): Html =>
-  actionForm(operator, SLUG, {
-    hidden: { payment_id: id },
-    buttons: [
-      ['pay', message('ops.pay', { amount }), 'secondary'],
-      ['reject', message('ops.reject', { amount }), 'danger'],
-    ],
-  });
-
-const columnsOf = (operator: Operator): readonly Column<Withdrawal>[] => {
-  const { t } = operator;
-  return [
-    { label: 'ops.withdrawal', value: ({ id }) => String(id) },
-    { label: 'ops.user', value: ({ user }) => memberLink(operator, user) },
-    { label: 'ops.amount', value: ({ amount }) => amountOf(t, amount), kind: 'number' },
-    { label: 'ops.bank_account', value: (withdrawal) => accountOf(operator, withdrawal) },
-    { label: 'ops.created', value: (withdrawal) => timesOf(operator, withdrawal) },
-    { label: 'ops.decision', value: (withdrawal) => buttonsOf(operator, withdrawal) },
-  ];
-};
-
-/** The facts about one withdrawal. The balance already excludes the amount, which a rejection returns. */
-const factsOfOne = (operator: Operator, withdrawal: Withdrawal, decision: 'pay' | 'reject'): Html => {
-  const { t } = operator;
-  const { user, amount, user_balance: balance, created_at: createdAt } = withdrawal;
-  const balanceAfter: FactRow =
-    decision === 'pay'
-      ? ['ops.balance', balance === undefined ? null : amountOf(t, balance)]
-      : ['ops.reject.balance', balance === undefined ? null : amountOf(t, balance + amount)];
-  return factsOf(t, [
-    ['ops.user', memberLink(operator, user)],
-    ['ops.amount', amountOf(t, amount)],
-    ['ops.bank_account', accountOf(operator, withdrawal)],
-    balanceAfter,
-    ['ops.description', descriptionOf(withdrawal)],
-    ['ops.created', time(operator, createdAt)],
-    ['ops.waiting.late_after', deadlineOf(operator, createdAt)],
-  ]);
-};
+const timesOf =
+  (payment: Payment): Content =>
+  (operator) =>
+    view`${cell.time(payment.created_at)}<br>
+<span class="quiet">${message('ops.waiting.late_after')}: ${deadlineOf(payment)}</span>${
+      isPast(operator, payment.created_at, LATE_AFTER_MS.withdrawal) &&
+      view` ${cell.badge('bad', message('ops.late'))}`
+    }`;
 
 /** Finds open and settled withdrawals. The page reports a settled one, so nobody transfers the money twice. */
-const find = async (operator: Operator, { payment_id: id }: Fields): Promise<Withdrawal | undefined> => {
-  const payment = await readPayment<Withdrawal>(operator, id);
+const find = async (operator: Operator, { payment_id: id }: Fields): Promise<Payment | undefined> => {
+  const payment = await readPayment(operator, id);
   return payment?.type === 'withdrawal' ? payment : undefined;
 };
 
-const outcomeIn = ({ is_done: isDone, rejected_at: rejectedAt }: Withdrawal) => {
+const outcomeOf = ({ is_done: isDone, rejected_at: rejectedAt }: Payment) => {
   if (isDone) return 'paid';
   return rejectedAt == null ? undefined : 'rejected';
 };
 
-const settledAs = (withdrawal: Withdrawal, decision: 'paid' | 'rejected'): Confirmation['settled'] => {
-  const outcome = outcomeIn(withdrawal);
-  if (outcome === undefined) return undefined;
-  const { id, amount } = withdrawal;
-  const text = message(`ops.done.${outcome}`, { id, amount });
-  return outcome === decision ? { text, result: { done: outcome, query: `&payment=${id}` } } : { text };
+const doneText = (outcome: 'paid' | 'rejected', { id, amount }: Payment) =>
+  message(`ops.done.${outcome}`, { id, amount });
+
+/** What both decisions show. The balance already excludes the amount, which a rejection returns. */
+const shownOf = (
+  payment: Payment,
+  decided: 'paid' | 'rejected',
+): Pick<Confirmation, 'facts' | 'state' | 'settled' | 'back'> => {
+  const { id, user, user_id: userId, amount, meta, user_balance: balance } = payment;
+  const account = meta?.bank_account_number;
+  const outcome = outcomeOf(payment);
+  return {
+    facts: facts([
+      ['ops.user', cell.member(user)],
+      ['ops.amount', cell.amount(amount)],
+      ['ops.bank_account', cell.account(account)],
+      decided === 'paid'
+        ? ['ops.balance', balance !== undefined && cell.amount(balance)]
+        : ['ops.reject.balance', balance !== undefined && cell.amount(balance + amount)],
+      ['ops.description', descriptionOf(payment)],
+      ['ops.created', cell.time(payment.created_at)],
+      ['ops.waiting.late_after', deadlineOf(payment)],
+    ]),
+    state: [id, userId, amount, account],
+    settled: outcome && { text: doneText(outcome, payment), isSame: outcome === decided },
+    back: { label: message('ops.withdrawals.all') },
+  };
 };
 
-const shownOf = (
-  operator: Operator,
-  withdrawal: Withdrawal,
-  decision: 'pay' | 'reject',
-): Pick<Confirmation, 'facts' | 'repeated' | 'state' | 'back'> => ({
-  facts: factsOfOne(operator, withdrawal, decision),
-  repeated: ['payment_id'],
-  state: [withdrawal.id, withdrawal.user_id, withdrawal.amount, withdrawal.meta?.bank_account_number],
-  back: { label: message('ops.withdrawals.all') },
-});
-
-const pay = decisionOf<Withdrawal>('pay', {
-  slug: SLUG,
+const decided = {
   find,
-  confirmation: (operator, withdrawal) => ({
-    ...shownOf(operator, withdrawal, 'pay'),
-    settled: settledAs(withdrawal, 'paid'),
-    title: message('ops.pay.title', { id: withdrawal.id }),
+  fields: ({ id }: Payment) => ({ payment_id: id }),
+  of: ({ id }: Payment) => ({ payment: id }),
+};
+
+const payment = decision<Payment>({
+  ...decided,
+  name: 'pay',
+  done: 'paid',
+  rank: 'secondary',
+  label: ({ amount }) => message('ops.pay', { amount }),
+  confirmation: (row) => ({
+    ...shownOf(row, 'paid'),
+    title: message('ops.pay.title', { id: row.id }),
     lead: message('ops.pay.lead'),
     field: { name: 'reference', label: message('ops.pay.reference') },
-    button: { label: message('ops.pay', { amount: withdrawal.amount }) },
   }),
-  perform: async (operator, { id }, { reference = '' }) => {
-    const answer = await operator.api({ method: 'POST', path: `/payments/${id}/pay`, body: { reference } });
-    return outcomeOf(answer, 'paid', `&payment=${id}`);
-  },
+  perform: (operator, { id }, { reference = '' }) => pay.send(operator, { id, body: { reference } }),
 });
 
-const reject = decisionOf<Withdrawal>('reject', {
-  slug: SLUG,
-  find,
-  confirmation: (operator, withdrawal) => ({
-    ...shownOf(operator, withdrawal, 'reject'),
-    settled: settledAs(withdrawal, 'rejected'),
-    title: message('ops.reject.title', { id: withdrawal.id }),
+const rejection = decision<Payment>({
+  ...decided,
+  name: 'reject',
+  done: 'rejected',
+  label: ({ amount }) => message('ops.reject', { amount }),
+  rank: 'danger',
+  confirmation: (row) => ({
+    ...shownOf(row, 'rejected'),
+    title: message('ops.reject.title', { id: row.id }),
     lead: message('ops.reject.lead'),
     field: {
       name: 'reason',
@@ -160,40 +108,39 @@ const reject = decisionOf<Withdrawal>('reject', {
       missing: message('enter.reason'),
       isLong: true,
     },
-    button: { label: message('ops.reject', { amount: withdrawal.amount }), isDestructive: true },
   }),
-  perform: async (operator, { id }, { reason = '' }) => {
-    const answer = await operator.api({ method: 'POST', path: `/payments/${id}/reject`, body: { reason } });
-    return outcomeOf(answer, 'rejected', `&payment=${id}`);
+  perform: (operator, { id }, { reason = '' }) => reject.send(operator, { id, body: { reason } }),
+});
+
+const open = list({
+  call: payments,
+  // Oldest first, because members wait for their money.
+  input: { query: { type: 'withdrawal', is_done: false, rejected: false, order: 'ASC' } },
+  none: 'ops.withdrawals.none',
+  columns: [
+    ['ops.withdrawal', ({ id }) => String(id)],
+    ['ops.user', ({ user }) => cell.member(user)],
+    ['ops.amount', ({ amount }) => cell.amount(amount), 'number'],
+    ['ops.bank_account', ({ meta }) => cell.account(meta?.bank_account_number)],
+    ['ops.created', timesOf],
+    ['ops.decision', (row) => decisionsAbout(row, [payment, rejection])],
+  ],
+  waiting: {
+    label: 'ops.withdrawals',
+    oldest: ({ created_at: at }) => at,
+    lateAfterMs: LATE_AFTER_MS.withdrawal,
   },
 });
 
 export const withdrawals: Section = {
-  slug: SLUG,
+  slug: 'withdrawals',
   title: 'ops.withdrawals',
-  permissions: [['payments.view_all', 'payments.settle_withdrawals']],
-  show: async (operator) => {
-    const body = await read(operator, `${LIST}&page=${pageIn(operator.query)}`);
-    const items = tableOf(operator.t, columnsOf(operator), body.data as Withdrawal[]);
-    const turn = turnByLink(operator, SLUG);
-    return html`<section class="card">
-${listOf(operator, { body, items, none: 'ops.withdrawals.none', turn })}
-</section>`;
-  },
-  watch: async (operator) => {
-    const body = await read(operator, `${LIST}&page=${pageIn(operator.query)}`);
-    return (body.data as Withdrawal[]).map(({ id }) => id).join();
-  },
-  waiting: async (operator) => {
-    const { count, row } = await countOf<Withdrawal>(operator, LIST);
-    const lateAfterMs = LATE_AFTER_MS.withdrawal;
-    return [{ label: 'ops.withdrawals', count, oldest: row?.created_at, lateAfterMs }];
-  },
-  actions: { ...pay, ...reject },
+  needs: [[payments, pay]],
+  lists: [open],
+  decisions: [payment, rejection],
   notice: async (operator, done) => {
-    const payment = await find(operator, { payment_id: operator.query.payment });
-    if (payment === undefined || outcomeIn(payment) !== done) return undefined;
-    const { id, amount } = payment;
-    return message(done === 'paid' ? 'ops.done.paid' : 'ops.done.rejected', { id, amount });
+    const row = await find(operator, { payment_id: operator.query.payment });
+    const outcome = row && outcomeOf(row);
+    return row && outcome === done ? doneText(outcome, row) : undefined;
   },
 };

@@ -1,11 +1,18 @@
-/** The description of a payment, without what the pages show in the language of the page anyway. */
+/** Payments on the pages of `/ops`. */
+import type { Schemas } from '@fitness/client';
 import { LOCALES, translate } from '@fitness/shared/kernel/i18n/translate.ts';
+import { call } from './call.ts';
+import { idIn, type Operator } from './operator.ts';
 
-export interface Described {
-  description: string | null;
-  /** A deposit has `ref_number`, and a withdrawal has `reference`. */
-  meta: { ref_number?: string | null; reference?: string | null } | null;
-}
+export type Payment = Schemas['Payment'];
+
+export const payments = call('GET /payments', { permissions: ['payments.view_all'] });
+const payment = call('GET /payments/{id}', { permissions: ['payments.view_all'] });
+export const balances = call('GET /payments/balance', { permissions: ['payments.view_all'] });
+
+/** Undefined if the payment does not exist. */
+export const readPayment = async (operator: Operator, id: string | undefined): Promise<Payment | undefined> =>
+  (await payment.find(operator, { id: idIn(id) ?? 0 }))?.payment;
 
 const DEFAULTS: ReadonlySet<string> = new Set(
   LOCALES.flatMap((locale) => [
@@ -19,7 +26,7 @@ const DEFAULTS: ReadonlySet<string> = new Set(
  * the language of the request, and the payment type says the same. The wallet appends the reference number to the
  * description of a deposit.
  */
-export const descriptionOf = ({ description, meta }: Described): string | null => {
+export const descriptionOf = ({ description, meta }: Payment): string | null => {
   const number = meta?.ref_number;
   if (description === null || description === number) return null;
   const words =

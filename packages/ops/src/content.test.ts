@@ -1,8 +1,9 @@
 import { html } from '@fitness/shared/pages/html.ts';
 import { expect, test } from '@jest/globals';
-import { factsOf, tableOf } from './section.ts';
+import { facts, htmlOf, table } from './content.ts';
+import type { Operator } from './operator.ts';
 
-const t = Object.assign(() => 'Reason', { locale: 'en' });
+const operator = { locale: 'en', t: () => 'Reason' } as unknown as Operator;
 
 test.each([
   ['a card number', '62741****44', '<bdi class="whole" dir="ltr">62741****44</bdi>'],
@@ -18,7 +19,7 @@ test.each([
   ['a mixed text', 'gym باشگاه', '<bdi>gym باشگاه</bdi>'],
   ['an element with a direction', html`<time dir="ltr">now</time>`, '<time dir="ltr">now</time>'],
 ])('%s is shown in the direction of its letters', (_name, value, shown) => {
-  expect(factsOf(t, [['ops.reason', value]]).toString()).toContain(`<dd>${shown}</dd>`);
+  expect(htmlOf(operator, facts([['ops.reason', value]])).toString()).toContain(`<dd>${shown}</dd>`);
 });
 
 test('a table labels each cell with its column, and shows a dash for an empty value', () => {
@@ -26,21 +27,19 @@ test('a table labels each cell with its column, and shows a dash for an empty va
     { id: 1, note: 'a<b' },
     { id: 2, note: null },
   ];
-  const table = tableOf(
-    t,
+  const shown = table<(typeof rows)[number]>(
     [
-      { label: 'ops.id', value: ({ id }) => id, kind: 'number' },
-      { label: 'ops.reason', value: ({ note }) => note },
+      ['ops.id', ({ id }) => id, 'number'],
+      ['ops.reason', ({ note }) => note],
     ],
     rows,
-  )?.toString();
-  expect(table?.match(/<tr role="row">/g)).toHaveLength(3);
-  expect(table).toContain(
+  );
+  const text = htmlOf(operator, shown).toString();
+  expect(text.match(/<tr role="row">/g)).toHaveLength(3);
+  expect(text).toContain(
     '<th scope="row" role="rowheader" data-label="Reason" class="number"><span><bdi dir="ltr">1</bdi></span></th>',
   );
-  expect(table).toContain(
-    '<td role="cell" data-label="Reason"><span><bdi dir="ltr">a&lt;b</bdi></span></td>',
-  );
-  expect(table).toContain('<td role="cell" data-label="Reason" data-empty><span>—</span></td>');
-  expect(tableOf(t, [{ label: 'ops.id', value: () => 1 }], [])).toBeUndefined();
+  expect(text).toContain('<td role="cell" data-label="Reason"><span><bdi dir="ltr">a&lt;b</bdi></span></td>');
+  expect(text).toContain('<td role="cell" data-label="Reason" data-empty><span>—</span></td>');
+  expect(table([['ops.id', () => 1]], [])).toBeUndefined();
 });
