@@ -5,7 +5,7 @@
 import { can } from '@fitness/shared/kernel/caller.ts';
 import { parseTimestamp } from '@fitness/shared/kernel/clock.ts';
 import { isAppError, type Message, message } from '@fitness/shared/kernel/error.ts';
-import type { MessageKey } from '@fitness/shared/kernel/i18n/catalogue.ts';
+import { isMessageKey, type MessageKey } from '@fitness/shared/kernel/i18n/catalogue.ts';
 import { formatNumber, type Translate } from '@fitness/shared/kernel/i18n/translate.ts';
 import { type Html, type HtmlValue, html, isolate } from '@fitness/shared/pages/html.ts';
 import { timeOf } from '@fitness/shared/pages/time.ts';
@@ -205,10 +205,10 @@ export const cell = {
   time: (timestamp: string | null | undefined): Content =>
     timestamp == null ? null : ({ locale }) => timeOf(locale, parseTimestamp(timestamp)),
 
-  /** The word for a stored value. A value of a newer release has no word yet, and is shown unchanged. */
-  word: (words: Readonly<Record<string, MessageKey>>, value: string): Message | string => {
-    const key = Object.hasOwn(words, value) ? words[value] : undefined;
-    return key === undefined ? value : message(key);
+  /** The word for a stored value, which is the text `<kind>.<value>`. A value of a newer release has none yet, and is shown unchanged. */
+  word: (kind: string, value: string): Message | string => {
+    const key = `${kind}.${value}`;
+    return isMessageKey(key) ? message(key) : value;
   },
 
   badge: (kind: 'good' | 'bad' | 'waiting' | '', content: Content): Shown =>

@@ -10,18 +10,6 @@ export type Refund = Schemas['StorePurchaseRefund'];
 
 const catalogue = call('GET /payments/prices');
 
-const REASONS = {
-  already_running: 'ops.refund.already_running',
-  target_gone: 'ops.refund.target_gone',
-} as const;
-const STORES = { cafebazaar: 'ops.store.cafebazaar', myket: 'ops.store.myket' } as const;
-const TARGETS = { gym: 'ops.subject.gym', training_service: 'ops.subject.training_service' } as const;
-const PRODUCTS = {
-  premium_plus: 'ops.product.premium_plus',
-  boost_basic: 'ops.product.boost_basic',
-  boost_pro: 'ops.product.boost_pro',
-} as const;
-
 /** Current prices of the catalogue, in Tooman. Undefined if the wallet does not answer. */
 type Prices = Readonly<Record<string, number>> | undefined;
 
@@ -58,7 +46,7 @@ export const readRefundDetails = async (
 
 /** The product name, or the id if the product is no longer in the catalogue. */
 export const productName = ({ t }: Operator, { product_id: id }: Refund): string => {
-  const word = cell.word(PRODUCTS, id);
+  const word = cell.word('ops.product', id);
   return typeof word === 'string' ? word : t(word);
 };
 
@@ -70,17 +58,17 @@ const priceOf = ({ product_id: id }: Refund, prices: Prices): Content => {
 const targetOf = ({ boostable_type: type, boostable_id: id }: Refund): Content =>
   type != null &&
   id != null &&
-  view`${cell.word(TARGETS, type)} <bdi dir="ltr">${message('language.id', { id })}</bdi>`;
+  view`${cell.word('ops.subject', type)} <bdi dir="ltr">${message('language.id', { id })}</bdi>`;
 
 export const refundFacts = (refund: Refund, { buyers, prices }: RefundDetails): Content =>
   facts([
     ['ops.user', cell.member(buyers.get(refund.user_id), refund.user_id)],
-    ['ops.product', cell.word(PRODUCTS, refund.product_id)],
+    ['ops.product', cell.word('ops.product', refund.product_id)],
     ['ops.product.price', priceOf(refund, prices)],
     ['ops.product.id', refund.product_id],
-    ['ops.store', cell.word(STORES, refund.channel)],
+    ['ops.store', cell.word('ops.store', refund.channel)],
     ['ops.refund.target', targetOf(refund)],
     ['ops.refund.token', cell.copyable(refund.purchase_token)],
-    ['ops.reason', cell.word(REASONS, refund.reason)],
+    ['ops.reason', cell.word('ops.refund', refund.reason)],
     ['ops.created', cell.time(refund.created_at)],
   ]);

@@ -4,7 +4,7 @@ import { type Message, message } from '@fitness/shared/kernel/error.ts';
 import { formatList, type Translate } from '@fitness/shared/kernel/i18n/translate.ts';
 import { isPermission, OPERATOR_PERMISSIONS } from '@fitness/shared/kernel/permissions.ts';
 import { call } from './call.ts';
-import { type Content, view } from './content.ts';
+import { type Content, cell, view } from './content.ts';
 import type { Operator } from './operator.ts';
 
 export type Role = Schemas['Role'];
@@ -22,13 +22,17 @@ export const readRoles = async (operator: Operator): Promise<Role[]> => {
   return roles;
 };
 
-const SEEDED = { member: 'Member', operator: 'Operator', administrator: 'Administrator' } as const;
-type Seeded = keyof typeof SEEDED;
-const isSeeded = (name: string): name is Seeded => Object.hasOwn(SEEDED, name);
+const SEEDED: Readonly<Record<string, string>> = {
+  member: 'Member',
+  operator: 'Operator',
+  administrator: 'Administrator',
+};
 
 /** The title in the language of the page, unless an operator has chosen another one. */
-export const roleTitle = (t: Translate, { name, title }: Pick<Role, 'name' | 'title'>): string =>
-  isSeeded(name) && SEEDED[name] === title ? t(message(`ops.role.name.${name}`)) : title;
+export const roleTitle = (t: Translate, { name, title }: Pick<Role, 'name' | 'title'>): string => {
+  const word = cell.word('ops.role.name', name);
+  return Object.hasOwn(SEEDED, name) && SEEDED[name] === title && typeof word !== 'string' ? t(word) : title;
+};
 
 /** The titles in one text. */
 export const roleTitles = ({ locale, t }: Operator, roles: readonly Role[] = []): string =>
@@ -43,12 +47,9 @@ export const isStaff = ({ roles = [] }: { roles?: readonly Role[] }): boolean =>
     permissions.some((name) => (OPERATOR_PERMISSIONS as Set<string>).has(name)),
   );
 
-export const permissionName = (name: string): Message | string =>
-  isPermission(name) ? message(`ops.permission.${name}`) : name;
-
 /** The description of a permission, with its code on a second line. */
 export const permissionText = (name: string): Content =>
-  view`<span>${isPermission(name) && view`${permissionName(name)}<br>`}<span class="code quiet" dir="ltr">${name}</span></span>`;
+  view`<span>${isPermission(name) && view`${message(`ops.permission.${name}`)}<br>`}<span class="code quiet" dir="ltr">${name}</span></span>`;
 
 export interface Change {
   added: readonly Content[];

@@ -1,5 +1,4 @@
 /** The page of one account, with every part that the operator may see. Each part requires an API permission. */
-import { PAYMENT_TYPES } from '@fitness/contracts/payment-types.ts';
 import { type Message, message } from '@fitness/shared/kernel/error.ts';
 import type { MessageKey } from '@fitness/shared/kernel/i18n/catalogue.ts';
 import {
@@ -76,20 +75,14 @@ const accountOf = async (operator: Operator, member: User): Promise<Content> => 
   ];
 };
 
-const PLANS = { plus: 'ops.plan.plus' } as const;
-
 const subscriptionOf = ({ current_subscription: current }: User): Content =>
   current === null
     ? notice(message('ops.member.subscription.none'))
     : facts([
-        ['ops.product', cell.word(PLANS, current.type)],
+        ['ops.product', cell.word('ops.plan', current.type)],
         ['ops.member.starts', cell.time(current.starts_at)],
         ['ops.member.expires', cell.time(current.expires_at)],
       ]);
-
-const PAYMENT_TEXTS = Object.fromEntries(
-  PAYMENT_TYPES.map((type) => [type, `ops.payment.${type}` satisfies MessageKey]),
-);
 
 const paymentState = ({ is_done: isDone, rejected_at: rejectedAt }: Payment): Content => {
   if (rejectedAt !== null) return cell.badge('', message('ops.payment.rejected'));
@@ -108,7 +101,7 @@ const paymentList = list({
   none: 'ops.member.payments.none',
   columns: [
     ['ops.id', ({ id }) => String(id)],
-    ['ops.payment.type', ({ type }) => cell.word(PAYMENT_TEXTS, type)],
+    ['ops.payment.type', ({ type }) => cell.word('ops.payment', type)],
     ['ops.amount', ({ amount }) => cell.amount(amount), 'number'],
     ['ops.payment.state', paymentState],
     ['ops.description', descriptionOf],
@@ -172,15 +165,12 @@ const mayEndSessions = (operator: Operator, member: User): boolean =>
 
 const programOf = ({ name }: Session): Content => name ?? message('ops.member.program.unknown');
 
-/** Names that are the same in every language. */
-const SYSTEMS: Readonly<Record<string, string>> = { android: 'Android', ios: 'iOS' };
-
 const deviceOf =
   ({ device }: Session): Content =>
   ({ t, locale }) => {
     if (device === null) return null;
-    const { platform } = device;
-    const system = SYSTEMS[platform] ?? (platform === 'web' ? t(message('ops.platform.web')) : platform);
+    const word = cell.word('ops.platform', device.platform);
+    const system = typeof word === 'string' ? word : t(word);
     return view`${formatSeries(locale, [system, formatLanguage(locale, device.locale)])}`;
   };
 
