@@ -2,7 +2,7 @@
 import type { Schemas } from '@fitness/client';
 import { type BodyOf, call } from './call.ts';
 import type { NamedUser } from './content.ts';
-import { type Operator, typedIdIn } from './operator.ts';
+import { idIn, type Operator, typedIdIn } from './operator.ts';
 
 export type User = Schemas['User'];
 
@@ -18,6 +18,9 @@ export const updateUser = call('PUT /users/{id}', {
   ],
 });
 const userNames = call('GET /users/names', { permissions: ['users.view_limited', 'users.view_all'] });
+
+/** The id of the member in the address. */
+export const memberIdIn = ({ query }: Operator): string => idIn(query.id) ?? '0';
 
 /** Undefined if the account does not exist, or no longer does. */
 export const findMember = async (operator: Operator, id: string): Promise<User | undefined> =>

@@ -4,47 +4,41 @@
  */
 
 import { readFileSync } from 'node:fs';
-import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
-import { AppError, isAppError, message, notFound } from '@fitness/shared/kernel/error.ts';
-import { translator } from '@fitness/shared/kernel/i18n/translate.ts';
-import type { OperationsStatus } from '@fitness/shared/kernel/operations.ts';
+import { isAppError, message, notFound } from '@fitness/shared/kernel/error.ts';
 import { addFormPages, type Fields, type Outcome } from '@fitness/shared/pages/form-pages.ts';
 import { createLogIn } from '@fitness/shared/pages/log-in.ts';
-import { createVisits, type SignedIn, type Visit, type Visits } from '@fitness/shared/pages/visit.ts';
+import { createVisits, type SignedIn, type Visit } from '@fitness/shared/pages/visit.ts';
 import {
   beginSession,
-  call,
-  callOf,
   endSession,
-  isSessionOf,
   limitSession,
-  type PageContext,
   type PageDependencies,
   problemIn,
   retryAfterIn,
 } from '@fitness/shared/pages/visitor.ts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { sendAuditCsv } from './audit-csv.ts';
-import { call as declare } from './call.ts';
 import type { Content } from './content.ts';
 import { sendDocument } from './document.ts';
 import { LIVE_PATH, LIVE_SCRIPT, loginPage, refusalPage, SECOND_FACTOR, sectionPage } from './frame.ts';
 import { createLiveStreams } from './live.ts';
-import { idIn, type Operator, type OpsDependencies, pathOf, type WaitingInSection } from './operator.ts';
+import { type OpsDependencies, pathOf } from './operator.ts';
 import { OPS_PATH } from './path.ts';
-import { createPaymentHours, type ReadPaymentHours } from './payment-hours.ts';
+import { createPaymentHours } from './payment-hours.ts';
 import { secondFactorSetUp } from './second-factor.ts';
-import { addressOf, contentOf, maySee, type Section } from './section.ts';
+import { contentOf, type Section } from './section.ts';
 import { AUDIT_CSV_PATH, auditFiltersIn, auditLog } from './sections/audit-log.ts';
-import { SECTIONS } from './sections.ts';
-import { readStatus } from './service-status.ts';
-import { readWaiting } from './waiting.ts';
-
-interface OpsContext extends PageContext {
-  services: OpsDependencies;
-  visits: Visits;
-  readPaymentHours: ReadPaymentHours;
-}
+import {
+  lacksSecondFactor,
+  needsSetUp,
+  type Opened,
+  type OpsContext,
+  openVisit,
+  readUsername,
+  sectionAt,
+  sectionOf,
+  sectionsFor,
+} from './session.ts';
 
 /** Idle timeout of the session at identity and of the cookie. Opening a page of `/ops` renews both. */
 export const IDLE_S = 15 * 60;
@@ -109,7 +103,10 @@ export const addOps = async (
   });
 };
 
-const logIn = createLogIn<OpsContext, Opened>({
+/** A visit with the name of the operator, which each page shows. */
+type OpenedPage = Opened & { username: string };
+
+const logIn = createLogIn<OpsContext, OpenedPage>({
   page: (_context, view) => loginPage(view),
   enter: (context, visit, password) => enter(context, visit, password),
   open: async (context, visit) => {
@@ -169,84 +166,6 @@ const act = async (context: OpsContext, visit: Visit, slug: string, fields: Fiel
   });
 };
 
-interface Opened {
-  operator: Operator;
-  visit: SignedIn;
-  sections: readonly Section[];
-  username: string;
-}
-
-/** Throws 401 for an ended session, and 403 for a session without access to `/ops`. */
-const openVisit = async (
-  context: OpsContext,
-  visit: Visit | undefined,
-): Promise<Omit<Opened, 'username'>> => {
-  const { request, locale, services, visits, readPaymentHours } = context;
-  if (visit?.kind !== 'user') throw sessionEnded();
-  const caller = await context.dependencies.callerOf(visit.token);
-  const sections = sectionsFor(caller);
-  if (sections.length === 0) throw noAccess();
-  let waiting: Promise<readonly WaitingInSection[]> | undefined;
-  const statuses = new Map<string, Promise<OperationsStatus | undefined>>();
-  const operator: Operator = {
-    locale,
-    t: translator(locale),
-    csrf: visits.csrfOf(visit),
-    caller,
-    slug: '',
-    query: queryOf(request),
-    dependencies: services,
-    waiting: () => {
-      waiting ??= readWaiting(operator, sections);
-      return waiting;
-    },
-    status: (service) => {
-      const status = statuses.get(service) ?? readStatus(operator, service);
-      statuses.set(service, status);
-      return status;
-    },
-    paymentHours: () => readPaymentHours(operator),
-    api: (apiCall) => call(context, visit, apiCall),
-    download: async (path) => context.dependencies.api.download(request, visit, path),
-    internal: (service, internal) => callOf(context, visit, service, internal),
-  };
-  return { operator, visit, sections };
-};
-
-/**
- * The sections that the caller may use. Empty unless the token is a session of `/ops` or of no page, and the account has a second factor.
- * Every session of such an account has passed the second factor.
- */
-const sectionsFor = (caller: UserCaller): Section[] =>
-  isSessionOf(caller, 'ops') && caller.hasSecondFactor === true
-    ? SECTIONS.filter((section) => maySee(section, { caller }))
-    : [];
-
-/** Whether the caller would have sections with a second factor, and has none. */
-const lacksSecondFactor = (caller: UserCaller): boolean =>
-  caller.hasSecondFactor !== true &&
-  sectionsFor({
-    ...caller,
-    hasSecondFactor: true,
-    permissions: new Set([...caller.permissions, ...(caller.withheld ?? [])]),
-  }).length > 0;
-
-const needsSetUp = async ({ dependencies }: OpsContext, { token }: SignedIn): Promise<boolean> => {
-  try {
-    return lacksSecondFactor(await dependencies.callerOf(token));
-  } catch (error) {
-    // The page itself reports that the session has ended.
-    if (isAppError(error) && error.kind === 'unauthenticated') return false;
-    throw error;
-  }
-};
-
-/** The query, with the id of the path added to it. */
-const queryOf = ({ query, params }: FastifyRequest): Fields => {
-  const { id } = params as { id?: string };
-  return { ...(query as Fields), ...(id === undefined ? {} : { id }) };
-};
-
 /** Runs a step of the setup, and renews the session as every page does. */
 const setUp = (
   context: OpsContext,
@@ -258,42 +177,10 @@ const setUp = (
     return step(context, visit);
   });
 
-const sectionOf = (sections: readonly Section[], slug: string): Section => {
-  const section = SECTIONS.find((one) => one.slug === slug);
-  if (section === undefined) throw notFound();
-  if (!sections.includes(section)) throw noAccess();
-  return section;
-};
-
-/** The section at the path of the request. Throws 404 if the id of the path is missing, invalid or unexpected. */
-const sectionAt = ({ request }: OpsContext, opened: Opened, slug: string): OpenedSection => {
-  const section = sectionOf(opened.sections, slug);
-  const { id } = request.params as { id?: string };
-  const isComplete = section.within === undefined ? id === undefined : idIn(id) !== undefined;
-  if (!isComplete) throw notFound();
-  const operator = { ...opened.operator, slug: addressOf(section, opened.operator.query) };
-  return { ...opened, operator, section };
-};
-
-interface OpenedSection extends Opened {
-  section: Section;
-}
-
-const sessionEnded = (): AppError =>
-  new AppError({ kind: 'unauthenticated', code: 'unauthenticated', message: message('ops.session_over') });
-
-const noAccess = (): AppError =>
-  new AppError({ kind: 'forbidden', code: 'forbidden', message: message('error.forbidden') });
-
-const account = declare('GET /auth/me');
-
-const readUsername = async (operator: Operator): Promise<string> =>
-  (await account.read(operator, {})).user.username;
-
 /** Shows a section, and renews the session and its cookie. Later background requests, such as live changes, do not renew them. */
 const showSection = async (
   context: OpsContext,
-  { section, operator, visit, sections, username }: OpenedSection,
+  { section, operator, visit, sections, username }: OpenedPage & { section: Section },
   content: Content,
   isStep = false,
 ): Promise<Outcome> => {

@@ -7,11 +7,11 @@ import { call } from '../call.ts';
 import { type Content, cell, facts, link, notice, userName, view } from '../content.ts';
 import { decision, decisionsAbout } from '../decision.ts';
 import { countOf } from '../list.ts';
-import { findMember, type User } from '../members.ts';
-import { idIn, type Operator } from '../operator.ts';
+import { findMember, memberIdIn, type User } from '../members.ts';
+import type { Operator } from '../operator.ts';
 import { disputedDeposits, refundQueue, resolve } from './disputes.ts';
+import { services } from './member-lists.ts';
 
-export const services = call('GET /training-services');
 export const remove = call('DELETE /users/{id}', { permissions: ['users.delete'] });
 const deletionBlockers = call('GET /users/{id}/deletion-blockers', { permissions: ['users.delete'] });
 
@@ -89,7 +89,7 @@ export const deletion = decision<Deletion>({
   done: 'deleted',
   rank: 'danger',
   find: async (operator) => {
-    const member = await findMember(operator, idIn(operator.query.id) ?? '0');
+    const member = await findMember(operator, memberIdIn(operator));
     return member && readDeletion(operator, member);
   },
   fields: () => ({}),

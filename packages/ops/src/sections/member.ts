@@ -1,31 +1,20 @@
 /** The page of one account, with every part that the operator may see. Each part requires an API permission. */
-import { type Message, message } from '@fitness/shared/kernel/error.ts';
+import { message } from '@fitness/shared/kernel/error.ts';
 import type { MessageKey } from '@fitness/shared/kernel/i18n/catalogue.ts';
-import {
-  formatDay,
-  formatLanguage,
-  formatList,
-  formatNumber,
-  formatSeries,
-} from '@fitness/shared/kernel/i18n/translate.ts';
+import { formatDay, formatList, formatNumber } from '@fitness/shared/kernel/i18n/translate.ts';
 import { auditCall, auditTable, readAuditNames } from '../audit-entries.ts';
-import { call, type Declaration } from '../call.ts';
-import { type Content, cell, facts, form, link, MEMBERS, notice, part, userName, view } from '../content.ts';
-import { decision } from '../decision.ts';
-import { list, pageIn, type RowOf } from '../list.ts';
-import { findMember, readNames, type User, updateUser, user } from '../members.ts';
+import type { Declaration } from '../call.ts';
+import { type Content, cell, facts, link, MEMBERS, notice, part, userName, view } from '../content.ts';
+import { pageIn } from '../list.ts';
+import { findMember, memberIdIn, readNames, type User, updateUser, user } from '../members.ts';
 import { idIn, type Operator } from '../operator.ts';
-import { balances, descriptionOf, type Payment, payments } from '../payment.ts';
-import { isStaff, rolesCall, roleTitles } from '../roles.ts';
+import { balances, payments } from '../payment.ts';
+import { roleTitles } from '../roles.ts';
 import type { Section } from '../section.ts';
-import { licenseState, updateGym } from './licenses.ts';
-import { deletion, deletionPart, remove, services } from './member-deletion.ts';
-
-const gyms = call('GET /gyms', { permissions: ['gyms.view_all'] });
-const sessions = call('GET /users/{id}/sessions', { permissions: ['users.view_all'] });
-const endSession = call('DELETE /users/{id}/sessions/{session_id}', { permissions: ['users.update_any'] });
-
-const idOf = ({ query }: Operator): string => idIn(query.id) ?? '0';
+import { licenseState } from './licenses.ts';
+import { deletion, deletionPart, remove } from './member-deletion.ts';
+import { gymList, gyms, paymentList, serviceList } from './member-lists.ts';
+import { mayEndSessions, sessionEnd, sessionList } from './member-sessions.ts';
 
 const stateOf = (member: User | undefined): Content => {
   if (member === undefined) return cell.badge('bad', message('ops.member.gone'));
@@ -84,124 +73,8 @@ const subscriptionOf = ({ current_subscription: current }: User): Content =>
         ['ops.member.expires', cell.time(current.expires_at)],
       ]);
 
-const paymentState = ({ is_done: isDone, rejected_at: rejectedAt }: Payment): Content => {
-  if (rejectedAt !== null) return cell.badge('', message('ops.payment.rejected'));
-  return isDone
-    ? cell.badge('good', message('ops.payment.done'))
-    : cell.badge('waiting', message('ops.payment.open'));
-};
-
-const ofMember = (operator: Operator) => ({ query: { user_id: idOf(operator), per_page: 10 } });
-
-const paymentList = list({
-  call: payments,
-  input: ofMember,
-  page: 'payments',
-  title: 'ops.member.payments',
-  none: 'ops.member.payments.none',
-  columns: [
-    ['ops.id', ({ id }) => String(id)],
-    ['ops.payment.type', ({ type }) => cell.word('ops.payment', type)],
-    ['ops.amount', ({ amount }) => cell.amount(amount), 'number'],
-    ['ops.payment.state', paymentState],
-    ['ops.description', descriptionOf],
-    ['ops.ref_number', ({ meta }) => meta?.ref_number ?? meta?.reference],
-    ['ops.created', ({ created_at: at }) => cell.time(at)],
-  ],
-});
-
-const activity = ({ is_active: isActive }: { is_active: boolean }): Message =>
-  message(isActive ? 'ops.member.shown' : 'ops.member.hidden');
-
-type Gym = RowOf<'GET /gyms'>;
-
-const hasLicense = ({ gym_license_image: image, gym_license_approved: approved }: Gym): boolean =>
-  image != null || approved != null;
-
-const gymName = (gym: Gym): Content => {
-  const { id, name } = gym;
-  const text = name ?? message('language.id', { id });
-  return (operator) =>
-    hasLicense(gym) && updateGym.isFor(operator) ? link(text, 'licenses', { kind: 'gym', id }) : text;
-};
-
-const gymList = list({
-  call: gyms,
-  input: ofMember,
-  page: 'gyms',
-  title: 'ops.member.gyms',
-  none: 'ops.member.gyms.none',
-  columns: [
-    ['ops.member.name', gymName],
-    ['ops.id', ({ id }) => String(id)],
-    ['ops.member.state', activity],
-    ['ops.member.license', (gym) => hasLicense(gym) && licenseState(gym.gym_license_approved)],
-    ['ops.created', ({ created_at: at }) => cell.time(at)],
-  ],
-});
-
-const serviceList = list({
-  call: services,
-  input: ofMember,
-  page: 'services',
-  title: 'ops.member.services',
-  none: 'ops.member.services.none',
-  columns: [
-    ['ops.member.name', ({ title }) => title],
-    ['ops.id', ({ id }) => String(id)],
-    ['ops.member.price', ({ price }) => cell.amount(price), 'number'],
-    ['ops.member.state', activity],
-    ['ops.created', ({ created_at: at }) => cell.time(at)],
-  ],
-});
-
-type Session = RowOf<'GET /users/{id}/sessions'>;
-
-/** Mirrors the rule of the API: only operators who manage roles may end the sessions of other operators. */
-const mayEndSessions = (operator: Operator, member: User): boolean =>
-  endSession.isFor(operator) &&
-  member.id !== operator.caller.userId &&
-  (rolesCall.isFor(operator) || !isStaff(member));
-
-const programOf = ({ name }: Session): Content => name ?? message('ops.member.program.unknown');
-
-const deviceOf =
-  ({ device }: Session): Content =>
-  ({ t, locale }) => {
-    if (device === null) return null;
-    const word = cell.word('ops.platform', device.platform);
-    const system = typeof word === 'string' ? word : t(word);
-    return view`${formatSeries(locale, [system, formatLanguage(locale, device.locale)])}`;
-  };
-
-const END_BUTTON = ['end_session', message('ops.member.session.end'), 'danger'] as const;
-
-const sessionList = (isEnding: boolean) =>
-  list({
-    call: sessions,
-    input: (operator) => ({ id: idOf(operator), query: { per_page: 10 } }),
-    page: 'sessions',
-    title: 'ops.member.sessions',
-    none: 'ops.member.sessions.none',
-    columns: [
-      ['ops.member.program', programOf],
-      ['ops.member.address', ({ address }) => address],
-      ['ops.member.device', deviceOf],
-      ['ops.member.signed_in', ({ created_at: at }) => cell.time(at)],
-      ['ops.member.used', ({ last_used_at: at }) => cell.time(at)],
-      ...(isEnding
-        ? [
-            [
-              'ops.audit.action',
-              ({ id }: Session) => form({ hidden: { session_id: id }, buttons: [END_BUTTON] }),
-            ] as const,
-          ]
-        : []),
-    ],
-  });
-
 const historyOf = async (operator: Operator): Promise<Content> => {
-  const id = idOf(operator);
+  const id = memberIdIn(operator);
   const ofMember = { subject_type: 'user', subject_id: id };
   const { data } = await auditCall.read(operator, { query: { ...ofMember, per_page: 10 } });
   const names = await readAuditNames(operator, data);
@@ -213,50 +86,13 @@ const historyOf = async (operator: Operator): Promise<Content> => {
   ];
 };
 
-/** A session of the member. */
-interface OpenSession {
-  member: User;
-  session: Session;
-}
-
-const sessionEnd = decision<OpenSession>({
-  name: 'end_session',
-  done: 'ended',
-  of: ({ session: { id } }) => ({ session: id }),
-  rank: 'danger',
-  find: async (operator, { session_id: id }) => {
-    const row = await findMember(operator, idOf(operator));
-    const session = row && (await sessionList(false).find(operator, idIn(id)));
-    return row && session && { member: row, session };
-  },
-  missing: message('ops.member.session.ended'),
-  fields: ({ session: { id } }) => ({ session_id: id }),
-  label: () => message('ops.member.session.end'),
-  confirmation: ({ member: owner, session }) => ({
-    title: message('ops.member.session.title', { name: userName(owner) }),
-    lead: message('ops.member.session.lead'),
-    facts: facts([
-      ['ops.user', cell.member(owner)],
-      ['ops.member.program', programOf(session)],
-      ['ops.member.address', session.address],
-      ['ops.member.device', deviceOf(session)],
-      ['ops.member.signed_in', cell.time(session.created_at)],
-      ['ops.member.used', cell.time(session.last_used_at)],
-    ]),
-    state: [owner.id, owner.username, session.id],
-    back: { label: message('ops.back_to', { name: userName(owner) }) },
-  }),
-  perform: (operator, { member: owner, session }) =>
-    endSession.send(operator, { id: owner.id, session_id: session.id }),
-});
-
 /** The page numbers of the lists, which are paged independently. */
 const pagesIn = ({ query }: Operator): Record<string, string> =>
   Object.fromEntries(['payments', 'gyms', 'services', 'sessions'].map((name) => [name, pageIn(query, name)]));
 
 const moneyOf = async (operator: Operator): Promise<Content> => {
   const [{ balance }, shown] = await Promise.all([
-    balances.read(operator, { query: { user_id: idOf(operator) } }),
+    balances.read(operator, { query: { user_id: memberIdIn(operator) } }),
     paymentList.show(operator, pagesIn(operator)),
   ]);
   return [facts([['ops.member.balance', cell.amount(balance)]]), shown];
@@ -305,7 +141,7 @@ export const member: Section = {
   within: 'users',
   needs: [[user]],
   show: async (operator) => {
-    const id = idOf(operator);
+    const id = memberIdIn(operator);
     const row = await findMember(operator, id);
     return [
       view`<div class="row"><h2>${cell.name(row ?? { id: Number(id) })}</h2>${stateOf(row)}</div>\n`,
@@ -315,7 +151,7 @@ export const member: Section = {
   },
   decisions: [deletion, sessionEnd],
   notice: async (operator, done) => {
-    const id = idOf(operator);
+    const id = memberIdIn(operator);
     const row = await findMember(operator, id);
     if (done === 'deleted')
       return row === undefined ? message('ops.done.deleted', { id: Number(id) }) : undefined;
