@@ -134,7 +134,7 @@ module.exports = {
       to: {
         path: '^(?:packages|proto)/',
         pathNot:
-          '^packages/(?:ops|contracts)/|^packages/shared/src/(?:kernel|pages)/|^packages/shared/src/(?:audit/actions|http/(?:pagination|server))\\.ts$|^packages/client/src/index\\.ts$',
+          '^packages/(?:ops|contracts)/|^packages/shared/src/(?:kernel|pages)/|^packages/shared/src/(?:audit/actions|http/(?:gateway-protocol|pagination))\\.ts$|^packages/client/src/index\\.ts$',
       },
     },
     {

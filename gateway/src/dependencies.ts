@@ -13,8 +13,8 @@ import { openCallerSigner } from '@fitness/shared/process-identity/open-caller-s
 import { openProcessTls, type ProcessTls } from '@fitness/shared/process-identity/process-tls.ts';
 import type { Cleanup } from '@fitness/shared/runtime/lifecycle.ts';
 import { assertPrimary, connectRedis } from '@fitness/shared/runtime/redis.ts';
+import type { Overrides } from '@fitness/shared/runtime/runtime-options.ts';
 import { openClock } from '@fitness/shared/runtime/sandbox-clock.ts';
-import type { Overrides } from '@fitness/shared/runtime/service-runtime.ts';
 import { Agent, type Dispatcher } from 'undici';
 import { createReadOpenapi, type ReadOpenapi } from './api/openapi.ts';
 import { type GatewayConfig, serviceReplicas } from './config.ts';

@@ -1,15 +1,16 @@
 /** The HTTP servers of the gateway: one for clients, one for operators. */
 import type { AddressInfo } from 'node:net';
 import { addOps } from '@fitness/ops/routes.ts';
+import { type BaseServerOptions, createBaseServer } from '@fitness/shared/http/base-server.ts';
 import { addEtag, PUBLIC, VARY } from '@fitness/shared/http/caching.ts';
 import { codingOf, etagIn } from '@fitness/shared/http/compression.ts';
 import { endsUnread } from '@fitness/shared/http/connections.ts';
-import { addMetricsRoute, type BaseServerOptions, createBaseServer } from '@fitness/shared/http/server.ts';
+import { addMetricsRoute } from '@fitness/shared/http/health-routes.ts';
 import { methodNotAllowed } from '@fitness/shared/kernel/error.ts';
 import { addPageAssets } from '@fitness/shared/pages/assets.ts';
 import { localeOfPage } from '@fitness/shared/pages/languages.ts';
 import type { FastifyInstance } from 'fastify';
-import { type Dependencies, NAME } from './dependencies.ts';
+import type { Dependencies } from './dependencies.ts';
 import { askServices } from './health/services-health.ts';
 import { addMcp } from './mcp/routes.ts';
 import { addAccountDeletion } from './pages/account-deletion/routes.ts';
@@ -20,9 +21,10 @@ import { addSecurityTxt } from './pages/security-txt.ts';
 import { addStartPage } from './pages/start-page.ts';
 import { JSON_LIMIT_BYTES } from './request/body.ts';
 import { allowOrigins } from './request/cors.ts';
+import { CHALLENGE } from './request/forward-headers.ts';
 import { addOauthMetadata } from './request/oauth-metadata.ts';
 import { limitReading, shareOf } from './request/open-requests.ts';
-import { addProxy, CHALLENGE } from './request/proxy.ts';
+import { addProxy } from './request/proxy.ts';
 import { SERVICES } from './request/routes.ts';
 
 /** The server for clients, not yet listening. */
@@ -80,7 +82,6 @@ export const createOperationsServer = (dependencies: Dependencies): FastifyInsta
 };
 
 const baseOptions = ({ health, metrics, log, random }: Dependencies): BaseServerOptions => ({
-  service: NAME,
   health,
   metrics,
   log,

@@ -5,7 +5,7 @@ import { startGrpcServer } from '@fitness/shared/grpc/server.ts';
 import { DEMO_PASSWORD } from '@fitness/shared/kernel/known-values.ts';
 import { createLog } from '@fitness/shared/kernel/log.ts';
 import { type Cleanup, createCleanup, drain, shutdownTimes } from '@fitness/shared/runtime/lifecycle.ts';
-import type { RunningService } from '@fitness/shared/runtime/service-runtime.ts';
+import type { RunningService } from '@fitness/shared/runtime/serve.ts';
 import { startTelemetry } from '@fitness/shared/runtime/telemetry.ts';
 import type { GatewayConfig } from './config.ts';
 import { createDependencies, type Dependencies, type GatewayOverrides, NAME } from './dependencies.ts';

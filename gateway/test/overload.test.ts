@@ -8,7 +8,7 @@ import { HTTP_STATUS } from '@fitness/shared/kernel/error.ts';
 import { caller, eventually } from '@fitness/shared/testing/harness.ts';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { createReadBody } from '../src/request/body.ts';
-import { TOKEN_CHECK_VALID_MS } from '../src/request/proxy.ts';
+import { TOKEN_CHECK_VALID_MS } from '../src/request/prepare-forward.ts';
 import { bearer, type Harness, MEMBER_TOKEN, startHarness } from './support.ts';
 
 const sockets: Socket[] = [];

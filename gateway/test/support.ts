@@ -10,7 +10,7 @@ import {
 import type { AddressInfo } from 'node:net';
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
 import type { GrpcServer } from '@fitness/shared/grpc/server.ts';
-import { CHECK_PREFIX } from '@fitness/shared/http/server.ts';
+import { CHECK_PREFIX } from '@fitness/shared/http/gateway-protocol.ts';
 import type { Caller, UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { unauthenticated } from '@fitness/shared/kernel/error.ts';
 import {

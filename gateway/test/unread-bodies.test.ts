@@ -5,7 +5,7 @@
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { connect, type Socket } from 'node:net';
-import { LIMIT_COUNTED_HEADER, ROUTE_HEADER } from '@fitness/shared/http/server.ts';
+import { LIMIT_COUNTED_HEADER, ROUTE_HEADER } from '@fitness/shared/http/gateway-protocol.ts';
 import { eventually } from '@fitness/shared/testing/harness.ts';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { allReceived, bearer, type Harness, startHarness } from './support.ts';

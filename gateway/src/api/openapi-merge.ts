@@ -2,7 +2,7 @@
 
 import { isDeepStrictEqual } from 'node:util';
 import { OAUTH_PATHS, OAUTH_SCOPES } from '@fitness/contracts/oauth.ts';
-import { API_PREFIX } from '@fitness/shared/http/server.ts';
+import { API_PREFIX } from '@fitness/shared/http/gateway-protocol.ts';
 import type { MessageKey } from '@fitness/shared/kernel/i18n/catalogue.ts';
 import { DEFAULT_LOCALE, translate } from '@fitness/shared/kernel/i18n/translate.ts';
 import manifest from '../../package.json' with { type: 'json' };

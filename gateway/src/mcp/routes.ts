@@ -21,7 +21,7 @@ import { callApi } from '../request/call-api.ts';
 import { clientAddressOf } from '../request/client-address.ts';
 import { type CorsOrigins, isAllowedOrigin } from '../request/cors.ts';
 import { readBlockers } from '../request/deletion-blockers.ts';
-import { TOKEN_CHECK_VALID_MS } from '../request/proxy.ts';
+import { TOKEN_CHECK_VALID_MS } from '../request/prepare-forward.ts';
 import { createUserLimit } from '../request/user-limit.ts';
 import type { McpContext } from './server.ts';
 import { type ApiRequest, calledTool, mayUse } from './tools.ts';

@@ -1,5 +1,5 @@
 /** What the gateway passes to its pages with forms: calls of the API as the visitor, and the limits of requests. */
-import { API_PREFIX } from '@fitness/shared/http/server.ts';
+import { API_PREFIX } from '@fitness/shared/http/gateway-protocol.ts';
 import { GUEST } from '@fitness/shared/kernel/caller.ts';
 import type { Visit } from '@fitness/shared/pages/visit.ts';
 import type { PageDependencies, VisitorApi } from '@fitness/shared/pages/visitor.ts';
@@ -8,8 +8,9 @@ import { assertAudience } from '../request/bearer.ts';
 import { FORM_LIMIT_BYTES } from '../request/body.ts';
 import { callApi, callInternal } from '../request/call-api.ts';
 import { clientAddressOf } from '../request/client-address.ts';
+import { internalHeaders } from '../request/forward-headers.ts';
 import { lostAnswer } from '../request/lost-answer.ts';
-import { internalHeaders, prepareForward } from '../request/proxy.ts';
+import { prepareForward } from '../request/prepare-forward.ts';
 import type { Service } from '../request/routes.ts';
 
 type CallDependencies = Parameters<typeof callApi>[2];

@@ -1,12 +1,14 @@
 /** Calls to services that `/mcp` and the gateway's pages make for a client. */
-import { API_PREFIX, INTERNAL_PREFIX } from '@fitness/shared/http/server.ts';
+
+import { API_PREFIX, INTERNAL_PREFIX } from '@fitness/shared/http/gateway-protocol.ts';
 import type { ApiAnswer, ApiCall } from '@fitness/shared/pages/visitor.ts';
 import type { FastifyRequest } from 'fastify';
 import type { Dispatcher } from 'undici';
 import type { Dependencies } from '../dependencies.ts';
 import { clientAddressOf } from './client-address.ts';
+import { internalHeaders } from './forward-headers.ts';
 import { lostAnswer } from './lost-answer.ts';
-import { type Forward, internalHeaders, prepareForward } from './proxy.ts';
+import { type Forward, prepareForward } from './prepare-forward.ts';
 import type { Service } from './routes.ts';
 
 type CallDependencies = Pick<

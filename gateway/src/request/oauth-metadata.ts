@@ -6,7 +6,7 @@ import {
   oauthResources,
   READING_SCOPES,
 } from '@fitness/contracts/oauth.ts';
-import { API_PREFIX } from '@fitness/shared/http/server.ts';
+import { API_PREFIX } from '@fitness/shared/http/gateway-protocol.ts';
 import { LOCALES } from '@fitness/shared/kernel/i18n/translate.ts';
 import type { FastifyInstance } from 'fastify';
 

@@ -2,7 +2,7 @@
  * The routing table. Only paths in this table are forwarded. Clients therefore cannot reach the internal paths of a service
  * (`/internal`, `/health`, `/metrics`).
  */
-import { API_PREFIX } from '@fitness/shared/http/server.ts';
+import { API_PREFIX } from '@fitness/shared/http/gateway-protocol.ts';
 
 export const OAUTH_PREFIX = '/oauth';
 

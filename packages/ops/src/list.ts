@@ -1,6 +1,7 @@
 /** Paged lists of the API: what a page shows of them, whether they have changed, and how many rows wait. */
+
+import { API_PREFIX } from '@fitness/shared/http/gateway-protocol.ts';
 import { encodeCursor, LAST_PAGE_NUMBER } from '@fitness/shared/http/pagination.ts';
-import { API_PREFIX } from '@fitness/shared/http/server.ts';
 import { type Message, message } from '@fitness/shared/kernel/error.ts';
 import type { MessageKey } from '@fitness/shared/kernel/i18n/catalogue.ts';
 import type { Fields } from '@fitness/shared/pages/form-pages.ts';

@@ -8,7 +8,7 @@ import { systemClock } from '@fitness/shared/kernel/clock.ts';
 import { LIST_CACHE_MIB } from '@fitness/shared/kernel/config.ts';
 import { badRequest, message, unavailable } from '@fitness/shared/kernel/error.ts';
 import { type Cleanup, createCleanup } from '@fitness/shared/runtime/lifecycle.ts';
-import type { Overrides } from '@fitness/shared/runtime/service-runtime.ts';
+import type { Overrides } from '@fitness/shared/runtime/runtime-options.ts';
 import { monitored } from '@fitness/shared/testing/commands.ts';
 import { fillLike } from '@fitness/shared/testing/fill.ts';
 import {

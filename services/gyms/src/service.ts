@@ -1,10 +1,8 @@
 import { blockersService } from '@fitness/contracts/blockers.ts';
 import { mediaCopiesService } from '@fitness/contracts/media-copy.ts';
-import {
-  createServiceRuntime,
-  type Overrides,
-  type RunningService,
-} from '@fitness/shared/runtime/service-runtime.ts';
+import type { Overrides } from '@fitness/shared/runtime/runtime-options.ts';
+import type { RunningService } from '@fitness/shared/runtime/serve.ts';
+import { createServiceRuntime } from '@fitness/shared/runtime/service-runtime.ts';
 import type { GymsConfig } from './config.ts';
 import { createDependencies } from './dependencies.ts';
 import { createConsumers } from './events/consumers.ts';

@@ -1,6 +1,7 @@
 import { createLog } from '@fitness/shared/kernel/log.ts';
 import { queryGrams } from '@fitness/shared/kernel/text-search.ts';
-import { COUNTED_MAX, SEARCHED_ROWS_MAX } from '@fitness/shared/lists/reader.ts';
+import { COUNTED_MAX } from '@fitness/shared/lists/batches.ts';
+import { SEARCHED_ROWS_MAX } from '@fitness/shared/lists/first-page.ts';
 import { type Connection, connectMongo } from '@fitness/shared/mongo/connect.ts';
 import { ensureIndexes } from '@fitness/shared/mongo/indexes.ts';
 import { monitored, watchCommands } from '@fitness/shared/testing/commands.ts';

@@ -1,5 +1,5 @@
 /** The database is lost before or right after each command of a request: 503, and its body is true afterwards. */
-import { CLIENT_ADDRESS_HEADER } from '@fitness/shared/http/server.ts';
+import { CLIENT_ADDRESS_HEADER } from '@fitness/shared/http/gateway-protocol.ts';
 import { CALLER_HEADER } from '@fitness/shared/process-identity/caller-context.ts';
 import { type Answer, gatewayContext, type Send } from '@fitness/shared/testing/harness.ts';
 import { type LosingInstances, startLosingInstances } from '@fitness/shared/testing/lost-database.ts';

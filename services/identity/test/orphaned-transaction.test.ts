@@ -1,5 +1,5 @@
 /** A hanging client's transaction holds a document of the account while phase 2 of delete-account runs. */
-import { REQUEST_TIMEOUT_HEADER } from '@fitness/shared/http/server.ts';
+import { REQUEST_TIMEOUT_HEADER } from '@fitness/shared/http/gateway-protocol.ts';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { startSandbox } from '../../../sandbox/src/service.ts';
 import { type Harness, join, PASSWORD, type Person, startHarness } from './support.ts';

@@ -1,6 +1,6 @@
 /** Every write that revokes advances the epochs, and its response waits for that (docs/adr/0002). */
 import { epochKey, RECORD_LIFETIME_MS, REVOKING } from '@fitness/contracts/credential-epochs.ts';
-import { REQUEST_TIMEOUT_HEADER } from '@fitness/shared/http/server.ts';
+import { REQUEST_TIMEOUT_HEADER } from '@fitness/shared/http/gateway-protocol.ts';
 import { MINUTE_MS, systemRandom } from '@fitness/shared/kernel/clock.ts';
 import { createLog } from '@fitness/shared/kernel/log.ts';
 import { trusted } from '@fitness/shared/mongo/connect.ts';

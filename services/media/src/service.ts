@@ -2,11 +2,9 @@
 import multipart from '@fastify/multipart';
 import { isBodyMissing } from '@fitness/shared/http/connections.ts';
 import { MINUTE_MS } from '@fitness/shared/kernel/clock.ts';
-import {
-  createServiceRuntime,
-  type Overrides,
-  type RunningService,
-} from '@fitness/shared/runtime/service-runtime.ts';
+import type { Overrides } from '@fitness/shared/runtime/runtime-options.ts';
+import type { RunningService } from '@fitness/shared/runtime/serve.ts';
+import { createServiceRuntime } from '@fitness/shared/runtime/service-runtime.ts';
 import { openStorage } from './clients/open-storage.ts';
 import type { Storage } from './clients/storage.ts';
 import type { MediaConfig } from './config.ts';

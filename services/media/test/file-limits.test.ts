@@ -2,7 +2,7 @@
 import { MEDIA_COPIES_MAX } from '@fitness/contracts/media-copy.ts';
 
 import { createLog } from '@fitness/shared/kernel/log.ts';
-import type { RunningService } from '@fitness/shared/runtime/service-runtime.ts';
+import type { RunningService } from '@fitness/shared/runtime/serve.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { MediaRow, Target } from '../src/domain/media.ts';
 import { startMedia } from '../src/service.ts';

@@ -4,7 +4,7 @@ import { Readable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 import { gymDeleted } from '@fitness/proto/events/gyms.ts';
 import { GUEST } from '@fitness/shared/kernel/caller.ts';
-import type { RunningService } from '@fitness/shared/runtime/service-runtime.ts';
+import type { RunningService } from '@fitness/shared/runtime/serve.ts';
 import { eventually } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import sharp, { type Sharp } from 'sharp';

@@ -1,10 +1,8 @@
 /** Composition root of store-billing. */
 import { blockersService } from '@fitness/contracts/blockers.ts';
-import {
-  createServiceRuntime,
-  type Overrides,
-  type RunningService,
-} from '@fitness/shared/runtime/service-runtime.ts';
+import type { Overrides } from '@fitness/shared/runtime/runtime-options.ts';
+import type { RunningService } from '@fitness/shared/runtime/serve.ts';
+import { createServiceRuntime } from '@fitness/shared/runtime/service-runtime.ts';
 import { addWaitingMetrics } from '@fitness/shared/runtime/waiting-metrics.ts';
 import type { StoreBillingConfig } from './config.ts';
 import { createDependencies, type DependencyOverrides } from './dependencies.ts';

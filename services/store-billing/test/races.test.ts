@@ -2,7 +2,7 @@
 import { DAY_MS } from '@fitness/shared/kernel/clock.ts';
 import { type Answer, eventually, type Send } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import type { SlotDocument } from '../src/store/models.ts';
+import type { SlotDocument } from '../src/store/models/grants.ts';
 import { say, storeThat } from './misbehaving-store.ts';
 import {
   buyPremium,

@@ -1,6 +1,6 @@
 /** `/docs`: the API reference, the errors, the events and the guides. Every file is served from this origin. */
 import { codingOf, encodedOnce } from '@fitness/shared/http/compression.ts';
-import { API_PREFIX } from '@fitness/shared/http/server.ts';
+import { API_PREFIX } from '@fitness/shared/http/gateway-protocol.ts';
 import { LOCALES, type Locale } from '@fitness/shared/kernel/i18n/translate.ts';
 import { localeOfPage } from '@fitness/shared/pages/languages.ts';
 import type { Page } from '@fitness/shared/pages/page.ts';

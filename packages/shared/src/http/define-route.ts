@@ -17,6 +17,7 @@ import {
 import type { Locale, Translate } from '../kernel/i18n/translate.ts';
 import type { Permission } from '../kernel/permissions.ts';
 import type { RateLimit } from '../kernel/rate-limit.ts';
+import { API_PREFIX, INTERNAL_PREFIX } from './gateway-protocol.ts';
 
 /** For handlers of raw bodies and streams. */
 export type RawRequest = FastifyRequest;
@@ -147,6 +148,10 @@ export const defineRoute = <
 >(
   spec: RouteSpec<A, Params, Query, Body, R>,
 ): Route => spec as unknown as Route;
+
+/** The path of a route with its prefix. */
+export const urlOf = ({ isInternal, path }: Pick<Route, 'isInternal' | 'path'>): string =>
+  `${isInternal === true ? INTERNAL_PREFIX : API_PREFIX}${path}`;
 
 /** The kinds of token with access to a route; see `RouteSpec.tokenKinds`. */
 export const tokenKindsOf = ({

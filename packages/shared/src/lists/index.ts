@@ -1,6 +1,7 @@
 /** The lists of one collection. */
 import type { Collection } from 'mongoose';
-import { type CacheOptions, createCache } from './cache.ts';
+import { createCache } from './cache.ts';
+import type { CacheOptions } from './cache-state.ts';
 import { createDatabaseSource, type ListCollections } from './database.ts';
 import { createRarestGram } from './grams.ts';
 import type { Lists } from './list.ts';

@@ -48,19 +48,16 @@ export const createSequences = (
   const increment = async (name: string, count: number): Promise<number> => {
     for (let attempt = 1; ; attempt += 1) {
       try {
-        const counter = await counters.findOneAndUpdate(
-          { _id: name },
-          { $inc: { value: count } },
-          { upsert: true, returnDocument: 'after' },
-        );
-        if (counter === null) throw new Error(`the sequence ${name} returned no number`);
-        return counter.value;
+        const options = { upsert: true, returnDocument: 'after' } as const;
+        const counter = await counters.findOneAndUpdate({ _id: name }, { $inc: { value: count } }, options);
+        // The stand-in for MongoDB returns nothing if another process inserts the counter at the same time.
+        if (counter !== null) return counter.value;
+        if (attempt >= ATTEMPTS) throw new Error(`the sequence ${name} returned no number`);
       } catch (error) {
-        // Another process has just inserted or incremented the counter.
         const isRace = isWriteConflict(error) || isDuplicateKey(error);
         if (!isRace || attempt >= ATTEMPTS) throw error;
-        await sleep(jitteredDelayMs(attempt, 1, 20));
       }
+      await sleep(jitteredDelayMs(attempt, 1, 20));
     }
   };
 

@@ -112,7 +112,7 @@ export const inTransaction = async <T>(
 };
 
 const END_RETRY_MS = SECOND_MS;
-/** As long as a database keeps an open transaction by default. */
+/** The database ends the transaction itself after a minute, by default. */
 const END_TRIES = 60;
 
 /**
@@ -123,10 +123,14 @@ const endOpenSession = async (connection: Connection, session: ClientSession): P
   const { id } = session.id ?? {};
   for (let tries = 1; id !== undefined && tries <= END_TRIES; tries += 1) {
     try {
-      await connection.getClient().db('admin').command({ killSessions: [{ id }] });
+      await connection
+        .getClient()
+        .db('admin')
+        .command({ killSessions: [{ id }] });
       break;
     } catch (error) {
-      const isFinal = error instanceof mongoose.mongo.MongoNotConnectedError || refusalOf(error) !== undefined;
+      const isFinal =
+        error instanceof mongoose.mongo.MongoNotConnectedError || refusalOf(error) !== undefined;
       if (isFinal) break;
       await setTimeout(END_RETRY_MS, undefined, { ref: false });
     }

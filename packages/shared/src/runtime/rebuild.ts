@@ -4,7 +4,8 @@ import { causesOf } from '../kernel/outage.ts';
 import type { ProcessName } from '../kernel/process-name.ts';
 import { type Progress, withProgress } from '../kernel/progress.mjs';
 import { EXIT_CONFIG } from './lifecycle.ts';
-import { createServiceRuntime, type RuntimeConfig, type ServiceRuntime } from './service-runtime.ts';
+import type { RuntimeConfig } from './runtime-options.ts';
+import { createServiceRuntime, type ServiceRuntime } from './service-runtime.ts';
 
 const EXIT_FAILED = 1;
 

@@ -9,7 +9,7 @@ import { auditSealsOf } from '../audit/models.ts';
 import { callersOf } from '../grpc/callers.ts';
 import { createGrpcClient, type GrpcClient } from '../grpc/client.ts';
 import { type GrpcHandlers, type GrpcServer, grpcService, startGrpcServer } from '../grpc/server.ts';
-import { ROUTE_HEADER } from '../http/server.ts';
+import { ROUTE_HEADER } from '../http/gateway-protocol.ts';
 import { type Caller, GUEST, type UserCaller } from '../kernel/caller.ts';
 import { type Clock, systemClock } from '../kernel/clock.ts';
 import { createLog } from '../kernel/log.ts';
@@ -22,7 +22,7 @@ import { commandQueue } from '../messaging/topology.ts';
 import { CALLER_HEADER, type CallerSigner, createCallerSigner } from '../process-identity/caller-context.ts';
 import { keyDirectories } from '../process-identity/key-files.ts';
 import { openProcessKeys, type ProcessKeys } from '../process-identity/process-keys.ts';
-import type { RuntimeConfig } from '../runtime/service-runtime.ts';
+import type { RuntimeConfig } from '../runtime/runtime-options.ts';
 import { assertErrorIsDocumented } from './documented-errors.ts';
 import { deleteTopology } from './events.ts';
 

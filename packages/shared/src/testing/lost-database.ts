@@ -1,5 +1,5 @@
 /** Tests what a request returns when the database is lost at its first command, its second, and so on. */
-import { REQUEST_TIMEOUT_HEADER } from '../http/server.ts';
+import { REQUEST_TIMEOUT_HEADER } from '../http/gateway-protocol.ts';
 import { SECOND_MS } from '../kernel/clock.ts';
 import type { ProcessName } from '../kernel/process-name.ts';
 import { type Answer, apiClient, eventually, type Send } from './harness.ts';

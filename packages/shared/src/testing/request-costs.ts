@@ -4,7 +4,7 @@
  * (the outbox, leases, seals, jobs, consumers), whatever collection that uses.
  */
 import { randomUUID } from 'node:crypto';
-import { API_PREFIX } from '../http/server.ts';
+import { API_PREFIX } from '../http/gateway-protocol.ts';
 import type { Caller } from '../kernel/caller.ts';
 import { currentTrace } from '../kernel/trace.ts';
 import { isWriteConflict } from '../mongo/transaction.ts';

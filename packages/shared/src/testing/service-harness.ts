@@ -7,7 +7,7 @@ import type { ProcessName } from '../kernel/process-name.ts';
 import { type Broker, connectBroker } from '../messaging/broker.ts';
 import { type Connection, connectMongo } from '../mongo/connect.ts';
 import type { Cleanup } from '../runtime/lifecycle.ts';
-import type { RuntimeConfig } from '../runtime/service-runtime.ts';
+import type { RuntimeConfig } from '../runtime/runtime-options.ts';
 import { deleteTopology, type EventTap, tapEvents } from './events.ts';
 import { dropDatabase } from './harness.ts';
 

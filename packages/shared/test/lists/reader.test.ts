@@ -8,11 +8,12 @@ import {
   matchesFolded,
   queryGrams,
 } from '../../src/kernel/text-search.ts';
+import { COUNTED_MAX } from '../../src/lists/batches.ts';
+import { SEARCHED_CHARACTERS_MAX, SEARCHED_ROWS_MAX } from '../../src/lists/first-page.ts';
 import { createLists } from '../../src/lists/index.ts';
 import type { Listed, ListQuery, Lists, Order, Slice } from '../../src/lists/list.ts';
 import { searchIn } from '../../src/lists/match.ts';
 import { readListPage, readRankedPage } from '../../src/lists/pages.ts';
-import { COUNTED_MAX, SEARCHED_CHARACTERS_MAX, SEARCHED_ROWS_MAX } from '../../src/lists/reader.ts';
 import { toTextDocuments } from '../../src/lists/texts.ts';
 import { dropDatabase, testConfig } from '../../src/testing/harness.ts';
 

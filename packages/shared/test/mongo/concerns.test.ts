@@ -7,7 +7,8 @@ import { createLog } from '../../src/kernel/log.ts';
 import { createRequestScope, runInScope } from '../../src/kernel/request-scope.ts';
 import { type Connection, connectMongo } from '../../src/mongo/connect.ts';
 import { inTransaction } from '../../src/mongo/transaction.ts';
-import { createServiceRuntime, type RunningService } from '../../src/runtime/service-runtime.ts';
+import type { RunningService } from '../../src/runtime/serve.ts';
+import { createServiceRuntime } from '../../src/runtime/service-runtime.ts';
 import { monitored, monitoredConnection } from '../../src/testing/commands.ts';
 import { dropDatabase, eventually, testConfig } from '../../src/testing/harness.ts';
 

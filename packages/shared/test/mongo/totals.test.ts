@@ -2,11 +2,8 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { createLog } from '../../src/kernel/log.ts';
 import { inTransaction } from '../../src/mongo/transaction.ts';
-import {
-  createServiceRuntime,
-  type RunningService,
-  type ServiceRuntime,
-} from '../../src/runtime/service-runtime.ts';
+import type { RunningService } from '../../src/runtime/serve.ts';
+import { createServiceRuntime, type ServiceRuntime } from '../../src/runtime/service-runtime.ts';
 import { caller, dropDatabase, gatewayContext, testConfig } from '../../src/testing/harness.ts';
 import { type MongoProxy, startMongoProxy } from '../../src/testing/mongo-proxy.ts';
 

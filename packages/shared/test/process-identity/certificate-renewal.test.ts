@@ -14,7 +14,8 @@ import { DAY_MS } from '../../src/kernel/clock.ts';
 import { createLog } from '../../src/kernel/log.ts';
 import { createMissingCertificates, tlsDirectory } from '../../src/process-identity/certificates.ts';
 import { readTlsFiles, TLS_CHECK_MS, TLS_FILES } from '../../src/process-identity/process-tls.ts';
-import { createServiceRuntime, type RunningService } from '../../src/runtime/service-runtime.ts';
+import type { RunningService } from '../../src/runtime/serve.ts';
+import { createServiceRuntime } from '../../src/runtime/service-runtime.ts';
 import { dropDatabase, eventually, testConfig } from '../../src/testing/harness.ts';
 import { pause } from '../messaging/support.ts';
 

@@ -25,7 +25,8 @@ import {
   TLS_FILES,
   type TlsFiles,
 } from '../../src/process-identity/process-tls.ts';
-import { createServiceRuntime, type RunningService } from '../../src/runtime/service-runtime.ts';
+import type { RunningService } from '../../src/runtime/serve.ts';
+import { createServiceRuntime } from '../../src/runtime/service-runtime.ts';
 import { dropDatabase, gatewayContext, testConfig, testSigner } from '../../src/testing/harness.ts';
 
 type WalletDefinition = ReturnType<typeof grpcDefinitions.wallet>;

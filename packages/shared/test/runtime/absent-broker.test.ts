@@ -9,11 +9,8 @@ import { onEvent } from '../../src/messaging/consumer.ts';
 import { registerEventModels } from '../../src/messaging/models.ts';
 import { createRpcClient, RpcNotSentError, serveRpc } from '../../src/messaging/rpc.ts';
 import { inTransaction } from '../../src/mongo/transaction.ts';
-import {
-  createServiceRuntime,
-  type RunningService,
-  type ServiceRuntime,
-} from '../../src/runtime/service-runtime.ts';
+import type { RunningService } from '../../src/runtime/serve.ts';
+import { createServiceRuntime, type ServiceRuntime } from '../../src/runtime/service-runtime.ts';
 import { apiClient, dropDatabase, dropQueues, eventually, testConfig } from '../../src/testing/harness.ts';
 import { startTcpProxy, type TcpProxy } from '../../src/testing/tcp-proxy.ts';
 

@@ -8,12 +8,13 @@ import { createGrpcClient, type GrpcClient } from '../../src/grpc/client.ts';
 import { grpcDefinitions } from '../../src/grpc/load.ts';
 import { type GrpcHandlers, grpcService } from '../../src/grpc/server.ts';
 import { created, defineRoute } from '../../src/http/define-route.ts';
-import { REQUEST_TIMEOUT_HEADER } from '../../src/http/server.ts';
+import { REQUEST_TIMEOUT_HEADER } from '../../src/http/gateway-protocol.ts';
 import { createLog } from '../../src/kernel/log.ts';
 import { createRequestScope, remainingMs, runInScope } from '../../src/kernel/request-scope.ts';
 import type { Connection } from '../../src/mongo/connect.ts';
 import { inTransaction } from '../../src/mongo/transaction.ts';
-import { createServiceRuntime, type RunningService } from '../../src/runtime/service-runtime.ts';
+import type { RunningService } from '../../src/runtime/serve.ts';
+import { createServiceRuntime } from '../../src/runtime/service-runtime.ts';
 import { monitored } from '../../src/testing/commands.ts';
 import {
   type Answer,

@@ -6,7 +6,8 @@ import { created, defineRoute } from '../../src/http/define-route.ts';
 import { unavailable } from '../../src/kernel/error.ts';
 import { createLog } from '../../src/kernel/log.ts';
 import { inTransaction } from '../../src/mongo/transaction.ts';
-import { createServiceRuntime, type RunningService } from '../../src/runtime/service-runtime.ts';
+import type { RunningService } from '../../src/runtime/serve.ts';
+import { createServiceRuntime } from '../../src/runtime/service-runtime.ts';
 import { type Answer, apiClient, dropDatabase, eventually, testConfig } from '../../src/testing/harness.ts';
 import { type MongoProxy, startMongoProxy } from '../../src/testing/mongo-proxy.ts';
 

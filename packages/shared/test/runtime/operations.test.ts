@@ -11,11 +11,8 @@ import { MEMBER_PERMISSIONS, PERMISSIONS } from '../../src/kernel/permissions.ts
 import { onEvent } from '../../src/messaging/consumer.ts';
 import { registerEventModels } from '../../src/messaging/models.ts';
 import { deadLetterQueue, formerEventsQueue, HEADER, serviceExchange } from '../../src/messaging/topology.ts';
-import {
-  createServiceRuntime,
-  type RunningService,
-  type ServiceRuntime,
-} from '../../src/runtime/service-runtime.ts';
+import type { RunningService } from '../../src/runtime/serve.ts';
+import { createServiceRuntime, type ServiceRuntime } from '../../src/runtime/service-runtime.ts';
 import {
   type Answer,
   apiClient,

@@ -6,13 +6,11 @@ import { systemClock, systemRandom } from '../../src/kernel/clock.ts';
 import { ConfigError } from '../../src/kernel/config.ts';
 import { createLog } from '../../src/kernel/log.ts';
 import { inTransaction } from '../../src/mongo/transaction.ts';
+import type { Job } from '../../src/runtime/jobs.ts';
 import { SHUTDOWN_DEADLINE_MS, shutdownTimes } from '../../src/runtime/lifecycle.ts';
-import {
-  createServiceRuntime,
-  type Job,
-  type RunningService,
-  type RuntimeConfig,
-} from '../../src/runtime/service-runtime.ts';
+import type { RuntimeConfig } from '../../src/runtime/runtime-options.ts';
+import type { RunningService } from '../../src/runtime/serve.ts';
+import { createServiceRuntime } from '../../src/runtime/service-runtime.ts';
 import { dropDatabase, testConfig } from '../../src/testing/harness.ts';
 import { until } from '../messaging/support.ts';
 

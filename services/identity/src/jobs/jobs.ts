@@ -1,6 +1,6 @@
 /** The background jobs of identity. */
 import { MINUTE_MS } from '@fitness/shared/kernel/clock.ts';
-import type { Job } from '@fitness/shared/runtime/service-runtime.ts';
+import type { Job } from '@fitness/shared/runtime/jobs.ts';
 import type { UseCases } from '../use-cases.ts';
 
 export const createJobs = (

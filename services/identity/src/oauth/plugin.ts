@@ -1,14 +1,14 @@
 /** The HTTP plugin of the authorization server. It accepts only requests that the gateway has signed. */
 import { IncomingMessage, type ServerResponse } from 'node:http';
 import { isOauthScope, OAUTH_PATHS, READING_SCOPES } from '@fitness/contracts/oauth.ts';
+import { callerOf, clientAddressOf } from '@fitness/shared/http/admission.ts';
 import type { RawReply, RawRequest } from '@fitness/shared/http/define-route.ts';
-import { callerOf, clientAddressOf } from '@fitness/shared/http/server.ts';
 import type { Locale } from '@fitness/shared/kernel/i18n/translate.ts';
 import { type RateLimit, type RateLimiter, rateLimited } from '@fitness/shared/kernel/rate-limit.ts';
 import { localeOfPage } from '@fitness/shared/pages/languages.ts';
 import { assertSameOrigin } from '@fitness/shared/pages/same-origin.ts';
 import type { CallerSigner } from '@fitness/shared/process-identity/caller-context.ts';
-import type { Transports } from '@fitness/shared/runtime/service-runtime.ts';
+import type { Transports } from '@fitness/shared/runtime/serve.ts';
 import type Provider from 'oidc-provider';
 import {
   createInteractions,

@@ -3,7 +3,7 @@
  * before it is processed.
  */
 import { MINUTE_MS, SECOND_MS } from '@fitness/shared/kernel/clock.ts';
-import type { Job } from '@fitness/shared/runtime/service-runtime.ts';
+import type { Job } from '@fitness/shared/runtime/jobs.ts';
 import type { UseCases } from '../use-cases.ts';
 
 export type Rounds = Pick<

@@ -14,7 +14,8 @@ import {
   VERIFICATION_WINDOW_MS,
 } from '../domain/attempt.ts';
 import { CLAIM_WAIT_MS, whenTimedOut } from './claim.ts';
-import type { AttemptDocument, Models } from './models.ts';
+import type { AttemptDocument } from './models/store-purchases.ts';
+import type { Models } from './models.ts';
 import { fromTargetFields, toTargetFields } from './target-fields.ts';
 
 export interface Attempts {

@@ -5,7 +5,8 @@ import type { Sequences } from '@fitness/shared/mongo/sequence.ts';
 import { type Boost, expiryNoticeAt, type Grant, type Subscription } from '../domain/grant.ts';
 import { type Target, targetKey } from '../domain/target.ts';
 import { insertUnvalidated } from './insert.ts';
-import type { BoostDocument, Models, SubscriptionDocument } from './models.ts';
+import type { BoostDocument, SubscriptionDocument } from './models/grants.ts';
+import type { Models } from './models.ts';
 
 export interface Grants {
   /** Call it outside any transaction, so concurrent grants do not conflict on the counter. */

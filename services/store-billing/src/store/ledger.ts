@@ -3,13 +3,9 @@ import type { Connection } from '@fitness/shared/mongo/connect.ts';
 import type { Grant } from '../domain/grant.ts';
 import type { StorePurchase } from '../domain/purchase.ts';
 import { fromBoostDocument, fromSubscriptionDocument } from './grants.ts';
-import type {
-  BoostDocument,
-  Models,
-  SlotDocument,
-  StorePurchaseDocument,
-  SubscriptionDocument,
-} from './models.ts';
+import type { BoostDocument, SlotDocument, SubscriptionDocument } from './models/grants.ts';
+import type { StorePurchaseDocument } from './models/store-purchases.ts';
+import type { Models } from './models.ts';
 import { fromStorePurchaseDocument, receiptKey } from './purchases.ts';
 import { type SlotState, stateOf } from './slots.ts';
 

@@ -10,7 +10,8 @@ import {
   type StorePurchase,
 } from '../domain/purchase.ts';
 import { insertUnvalidated } from './insert.ts';
-import type { Models, StorePurchaseDocument } from './models.ts';
+import type { StorePurchaseDocument } from './models/store-purchases.ts';
+import type { Models } from './models.ts';
 
 /** Aborts the transaction: the token has a receipt. */
 class AlreadyRedeemedError extends Error {

@@ -9,7 +9,8 @@ import { countWaiting, type Waiting } from '@fitness/shared/mongo/waiting.ts';
 import type { Attempt, Presentation } from '../domain/attempt.ts';
 import { nextReconciliationAt, RECONCILIATION_RETRY_MS } from '../domain/purchase.ts';
 import type { Refund, RefundOutcome, RefundReason, RefundResolution } from '../domain/refund.ts';
-import { isPersonalRefundField, type Models, type RefundDocument } from './models.ts';
+import { isPersonalRefundField, type RefundDocument } from './models/refunds.ts';
+import type { Models } from './models.ts';
 import { receiptKey } from './purchases.ts';
 import { fromTargetFields, toTargetFields } from './target-fields.ts';
 

@@ -2,7 +2,8 @@
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
 import { isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
 import { insertUnvalidated } from './insert.ts';
-import type { Models, SlotDocument } from './models.ts';
+import type { SlotDocument } from './models/grants.ts';
+import type { Models } from './models.ts';
 
 /** `missing`: free, without a document. */
 export type SlotState = 'free' | 'missing' | 'active' | 'reserved' | 'closed';

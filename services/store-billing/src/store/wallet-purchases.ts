@@ -9,7 +9,8 @@ import {
   type WalletPurchaseState,
 } from '../domain/wallet-purchase.ts';
 import { CLAIM_WAIT_MS, whenTimedOut } from './claim.ts';
-import type { Models, WalletPurchaseDocument } from './models.ts';
+import type { WalletPurchaseDocument } from './models/wallet-purchases.ts';
+import type { Models } from './models.ts';
 import { fromTargetFields, toTargetFields } from './target-fields.ts';
 
 export interface WalletPurchases {

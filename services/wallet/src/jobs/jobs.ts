@@ -1,5 +1,5 @@
 import { SECOND_MS } from '@fitness/shared/kernel/clock.ts';
-import type { Job } from '@fitness/shared/runtime/service-runtime.ts';
+import type { Job } from '@fitness/shared/runtime/jobs.ts';
 import type { WalletConfig } from '../config.ts';
 import type { UseCases } from '../use-cases.ts';
 
