@@ -8,7 +8,7 @@ import {
   formatTimestampIn,
   formatWeekday,
 } from '@fitness/shared/kernel/i18n/translate.ts';
-import { cell, idText, userName } from './content.ts';
+import { idText, userName, wordOf } from './content.ts';
 import type { Names } from './members.ts';
 import type { Operator } from './operator.ts';
 
@@ -50,10 +50,8 @@ const choice =
 /** The word for a stored value: the text `<kind>.<value>`. */
 const word =
   (kind: string): Write =>
-  ({ t }, value) => {
-    const text = cell.word(kind, String(value));
-    return typeof text === 'string' ? text : t(text);
-  };
+  ({ t }, value) =>
+    wordOf(t, kind, String(value)) ?? String(value);
 
 const number: Write = ({ locale }, value) =>
   typeof value === 'number' ? formatNumber(locale, value) : String(value);
@@ -153,10 +151,8 @@ const inWords = (field: string): string =>
     .toLowerCase();
 
 /** The text `<kind>.<name>`. A name of a newer release has none yet, and is shown in words. */
-const textOf = ({ t }: Operator, kind: string, name: string): string => {
-  const text = cell.word(kind, name);
-  return typeof text === 'string' ? inWords(name) : t(text);
-};
+const textOf = ({ t }: Operator, kind: string, name: string): string =>
+  wordOf(t, kind, name) ?? inWords(name);
 
 export const labelOf = (operator: Operator, field: string): string => textOf(operator, 'ops.field', field);
 

@@ -166,6 +166,12 @@ export interface NamedUser {
   last_name?: string | null;
 }
 
+/** The word for a stored value, which is the text `<kind>.<value>`. Undefined for a value of a newer release, which has none yet. */
+export const wordOf = (t: Translate, kind: string, value: string): string | undefined => {
+  const key = `${kind}.${value}`;
+  return isMessageKey(key) ? t(message(key)) : undefined;
+};
+
 /** The id of a record inside text, such as `#12` in English. People type and search for ids, so the digits are Latin in every language. */
 export const idText = (t: Translate, id: number): string => t(message('language.id', { id }));
 
@@ -205,11 +211,10 @@ export const cell = {
   time: (timestamp: string | null | undefined): Content =>
     timestamp == null ? null : ({ locale }) => timeOf(locale, parseTimestamp(timestamp)),
 
-  /** The word for a stored value, which is the text `<kind>.<value>`. A value of a newer release has none yet, and is shown unchanged. */
-  word: (kind: string, value: string): Message | string => {
-    const key = `${kind}.${value}`;
-    return isMessageKey(key) ? message(key) : value;
-  },
+  word:
+    (kind: string, value: string): Content =>
+    ({ t }) =>
+      wordOf(t, kind, value) ?? value,
 
   badge: (kind: 'good' | 'bad' | 'waiting' | '', content: Content): Shown =>
     view`<span class="${kind === '' ? 'badge' : `badge ${kind}`}">${content}</span>`,

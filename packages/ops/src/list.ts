@@ -5,7 +5,7 @@ import { encodeCursor, LAST_PAGE_NUMBER } from '@fitness/shared/http/pagination.
 import { type Message, message } from '@fitness/shared/kernel/error.ts';
 import type { MessageKey } from '@fitness/shared/kernel/i18n/catalogue.ts';
 import type { Fields } from '@fitness/shared/pages/form-pages.ts';
-import type { BodyOf, Call, InputOf, OperationName } from './call.ts';
+import type { BodyOf, Call, Declaration, InputOf, OperationName } from './call.ts';
 import { type Column, type Content, card, link, notice, part, table, view } from './content.ts';
 import type { Operator, Waiting } from './operator.ts';
 
@@ -102,6 +102,8 @@ export const countOf = async <Name extends OperationName>(
 
 interface ListOptions<Name extends OperationName> {
   call: Call<Name>;
+  /** The calls that an operator needs to see this list of several. */
+  needs?: readonly Declaration[];
   /** Parameters of the call, besides the page. */
   input?: InputOf<Name> | ((operator: Operator) => InputOf<Name>);
   /** The parameter for the page number in the address. Default: `page`. */
@@ -131,6 +133,7 @@ interface ListOptions<Name extends OperationName> {
 /** A list, whatever its rows are. */
 export interface AnyList {
   page: string;
+  isFor(operator: Operator): boolean;
   title: MessageKey | undefined;
   /** `pages` has the page number of each list on the page. */
   show(operator: Operator, pages: Fields): Promise<Content>;
@@ -146,7 +149,7 @@ export interface List<Row> extends AnyList {
 
 export const list = <Name extends OperationName>(options: ListOptions<Name>): List<RowOf<Name>> => {
   type Row = RowOf<Name>;
-  const { call, columns = [], items, title, none, page = 'page', waiting } = options;
+  const { call, columns = [], items, title, none, page = 'page', waiting, needs = [] } = options;
   const inputOf = (operator: Operator): object =>
     typeof options.input === 'function' ? options.input(operator) : (options.input ?? {});
   const { idOf = (row: Row) => (row as { id: number }).id } = options;
@@ -155,6 +158,7 @@ export const list = <Name extends OperationName>(options: ListOptions<Name>): Li
   return {
     page,
     title,
+    isFor: (operator) => needs.every((needed) => needed.isFor(operator)),
     show: async (operator, pages) => {
       const body = await read(operator);
       const rows =
@@ -184,15 +188,19 @@ export const list = <Name extends OperationName>(options: ListOptions<Name>): Li
   };
 };
 
+/** The page number of each list on a page. */
+export const pagesOf = ({ query }: Operator, lists: readonly AnyList[]): Fields =>
+  Object.fromEntries(lists.map(({ page }) => [page, pageIn(query, page)]));
+
+const visible = (operator: Operator, lists: readonly AnyList[]): AnyList[] =>
+  lists.filter((one) => one.isFor(operator));
+
 /** A card for each list. If the service of a list with a title does not answer, only its card reports it. */
-export const showLists = async (
-  operator: Operator,
-  lists: readonly AnyList[],
-  names: readonly string[] = lists.map(({ page }) => page),
-): Promise<Content> => {
-  const pages = Object.fromEntries(names.map((name) => [name, pageIn(operator.query, name)]));
+export const showLists = async (operator: Operator, lists: readonly AnyList[]): Promise<Content> => {
+  const shown = visible(operator, lists);
+  const pages = pagesOf(operator, shown);
   return Promise.all(
-    lists.map(async ({ title, show }) =>
+    shown.map(async ({ title, show }) =>
       title === undefined
         ? card(undefined, await show(operator, pages))
         : part(title, () => show(operator, pages)),
@@ -202,7 +210,9 @@ export const showLists = async (
 
 /** A value that changes with the rows of the lists. */
 export const watchLists = async (operator: Operator, lists: readonly AnyList[]): Promise<string> =>
-  (await Promise.all(lists.map(({ ids }) => ids(operator)))).join(' ');
+  (await Promise.all(visible(operator, lists).map(({ ids }) => ids(operator)))).join(' ');
 
 export const waitingIn = (operator: Operator, lists: readonly AnyList[]): Promise<Waiting[]> =>
-  Promise.all(lists.flatMap(({ waiting }) => (waiting === undefined ? [] : [waiting(operator)])));
+  Promise.all(
+    visible(operator, lists).flatMap(({ waiting }) => (waiting === undefined ? [] : [waiting(operator)])),
+  );

@@ -2,7 +2,7 @@
 import type { Schemas } from '@fitness/client';
 import { isAppError, message } from '@fitness/shared/kernel/error.ts';
 import { call } from './call.ts';
-import { type Content, cell, facts, view } from './content.ts';
+import { type Content, cell, facts, view, wordOf } from './content.ts';
 import { type Names, readNames } from './members.ts';
 import type { Operator } from './operator.ts';
 
@@ -45,10 +45,8 @@ export const readRefundDetails = async (
 };
 
 /** The product name, or the id if the product is no longer in the catalogue. */
-export const productName = ({ t }: Operator, { product_id: id }: Refund): string => {
-  const word = cell.word('ops.product', id);
-  return typeof word === 'string' ? word : t(word);
-};
+export const productName = ({ t }: Operator, { product_id: id }: Refund): string =>
+  wordOf(t, 'ops.product', id) ?? id;
 
 const priceOf = ({ product_id: id }: Refund, prices: Prices): Content => {
   if (prices === undefined) return view`${message('ops.product.price.unknown')}`;

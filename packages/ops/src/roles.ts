@@ -4,7 +4,7 @@ import { type Message, message } from '@fitness/shared/kernel/error.ts';
 import { formatList, type Translate } from '@fitness/shared/kernel/i18n/translate.ts';
 import { isPermission, OPERATOR_PERMISSIONS } from '@fitness/shared/kernel/permissions.ts';
 import { call } from './call.ts';
-import { type Content, cell, view } from './content.ts';
+import { type Content, view, wordOf } from './content.ts';
 import type { Operator } from './operator.ts';
 
 export type Role = Schemas['Role'];
@@ -22,16 +22,16 @@ export const readRoles = async (operator: Operator): Promise<Role[]> => {
   return roles;
 };
 
-const SEEDED: Readonly<Record<string, string>> = {
-  member: 'Member',
-  operator: 'Operator',
-  administrator: 'Administrator',
-};
+const SEEDED = new Map([
+  ['member', 'Member'],
+  ['operator', 'Operator'],
+  ['administrator', 'Administrator'],
+]);
 
 /** The title in the language of the page, unless an operator has chosen another one. */
 export const roleTitle = (t: Translate, { name, title }: Pick<Role, 'name' | 'title'>): string => {
-  const word = cell.word('ops.role.name', name);
-  return Object.hasOwn(SEEDED, name) && SEEDED[name] === title && typeof word !== 'string' ? t(word) : title;
+  const word = SEEDED.get(name) === title ? wordOf(t, 'ops.role.name', name) : undefined;
+  return word ?? title;
 };
 
 /** The titles in one text. */

@@ -11,7 +11,7 @@ import type { ApiAnswer } from '@fitness/shared/pages/visitor.ts';
 import { call, type Declaration } from '../call.ts';
 import { type Content, card, cell, facts, link, notice, userName, view } from '../content.ts';
 import { decision, decisionsAbout } from '../decision.ts';
-import { type AnyList, list, showLists, waitingIn, watchLists } from '../list.ts';
+import { type AnyList, list, showLists, watchLists } from '../list.ts';
 import { readNames, type User, updateUser, user } from '../members.ts';
 import { idIn, type Operator } from '../operator.ts';
 import { OPS_PATH } from '../path.ts';
@@ -107,7 +107,7 @@ const KINDS: readonly Kind[] = [
     find: async (operator, id) => (await gym.find(operator, { id }))?.gym,
     reviews: (operator, id) => gymReviews.find(operator, { query: { gym_id: id } }),
     send: (operator, id, body) => updateGym.send(operator, { id, body }),
-    list: list({ call: gymReviews, ...listOf('gym') }),
+    list: list({ call: gymReviews, needs: [gymReviews, updateGym], ...listOf('gym') }),
   },
   {
     name: 'trainer',
@@ -115,13 +115,12 @@ const KINDS: readonly Kind[] = [
     find: async (operator, id) => (await user.find(operator, { id }))?.user,
     reviews: (operator, id) => trainerReviews.find(operator, { query: { user_id: id } }),
     send: (operator, id, body) => updateUser.send(operator, { id, body }),
-    list: list({ call: trainerReviews, ...listOf('trainer') }),
+    list: list({ call: trainerReviews, needs: [trainerReviews, updateUser], ...listOf('trainer') }),
   },
 ];
 
 /** The kinds that the operator may review. */
-const kindsFor = (operator: Operator): Kind[] =>
-  KINDS.filter(({ needs }) => needs.every((needed) => needed.isFor(operator)));
+const kindsFor = (operator: Operator): Kind[] => KINDS.filter((kind) => kind.list.isFor(operator));
 
 /** The current state of a license under review. */
 interface License {
@@ -132,9 +131,11 @@ interface License {
   reviewed: string | Message | undefined;
 }
 
-/** Whether the fields name one license, of a kind that the operator may review. */
-const isOne = (operator: Operator, { kind, id }: Fields): boolean =>
-  idIn(id) !== undefined && kindsFor(operator).some(({ name }) => name === kind);
+/** Whether the address names one license, of a kind that the operator may review. */
+const isOne = (operator: Operator): boolean => {
+  const { kind, id } = operator.query;
+  return idIn(id) !== undefined && kindsFor(operator).some(({ name }) => name === kind);
+};
 
 /** Undefined if there is nothing to review. */
 const find = async (operator: Operator, fields: Fields): Promise<License | undefined> => {
@@ -248,27 +249,25 @@ const licenseDecision = (name: 'approve' | 'reject') => {
 const approval = licenseDecision('approve');
 const rejection = licenseDecision('reject');
 
-const listsFor = (operator: Operator): AnyList[] => kindsFor(operator).map((kind) => kind.list);
+const lists = KINDS.map((kind) => kind.list);
 
 export const licenses: Section = {
   slug: SLUG,
   title: 'ops.licenses',
   needs: KINDS.map(({ needs }) => needs),
+  lists,
   showsProblems: true,
   show: async (operator) => {
-    const shown = isOne(operator, operator.query)
-      ? review(operator)
-      : showLists(operator, listsFor(operator));
-    return [problemOf(operator, []) || null, await shown];
+    const shown = isOne(operator) ? review(operator) : showLists(operator, lists);
+    return [problemOf(operator, []), await shown];
   },
   watch: async (operator) => {
-    if (!isOne(operator, operator.query)) return watchLists(operator, listsFor(operator));
+    if (!isOne(operator)) return watchLists(operator, lists);
     const license = await find(operator, operator.query);
     return license === undefined
       ? ''
       : `${license.mediaId} ${String(license.approved)} ${nameOf(license.owner)}`;
   },
-  waiting: (operator) => waitingIn(operator, listsFor(operator)),
   decisions: [approval, rejection],
   notice: async (operator, done) => {
     const { of: kind, owner: id } = operator.query;

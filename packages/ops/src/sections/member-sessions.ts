@@ -2,7 +2,7 @@
 import { message } from '@fitness/shared/kernel/error.ts';
 import { formatLanguage, formatSeries } from '@fitness/shared/kernel/i18n/translate.ts';
 import { call } from '../call.ts';
-import { type Content, cell, facts, form, userName, view } from '../content.ts';
+import { type Content, cell, facts, form, userName, view, wordOf } from '../content.ts';
 import { decision } from '../decision.ts';
 import { list, type RowOf } from '../list.ts';
 import { findMember, memberIdIn, type User } from '../members.ts';
@@ -22,12 +22,15 @@ export const mayEndSessions = (operator: Operator, member: User): boolean =>
 
 const programOf = ({ name }: Session): Content => name ?? message('ops.member.program.unknown');
 
+/** Names that are the same in every language. */
+const SYSTEMS: Readonly<Record<string, string>> = { android: 'Android', ios: 'iOS' };
+
 const deviceOf =
   ({ device }: Session): Content =>
   ({ t, locale }) => {
     if (device === null) return null;
-    const word = cell.word('ops.platform', device.platform);
-    const system = typeof word === 'string' ? word : t(word);
+    const { platform } = device;
+    const system = SYSTEMS[platform] ?? wordOf(t, 'ops.platform', platform) ?? platform;
     return view`${formatSeries(locale, [system, formatLanguage(locale, device.locale)])}`;
   };
 

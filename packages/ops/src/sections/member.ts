@@ -5,7 +5,7 @@ import { formatDay, formatList, formatNumber } from '@fitness/shared/kernel/i18n
 import { auditCall, auditTable, readAuditNames } from '../audit-entries.ts';
 import type { Declaration } from '../call.ts';
 import { type Content, cell, facts, link, MEMBERS, notice, part, userName, view } from '../content.ts';
-import { pageIn } from '../list.ts';
+import { pagesOf } from '../list.ts';
 import { findMember, memberIdIn, readNames, type User, updateUser, user } from '../members.ts';
 import { idIn, type Operator } from '../operator.ts';
 import { balances, payments } from '../payment.ts';
@@ -86,14 +86,13 @@ const historyOf = async (operator: Operator): Promise<Content> => {
   ];
 };
 
-/** The page numbers of the lists, which are paged independently. */
-const pagesIn = ({ query }: Operator): Record<string, string> =>
-  Object.fromEntries(['payments', 'gyms', 'services', 'sessions'].map((name) => [name, pageIn(query, name)]));
+/** The lists of the page, which are paged independently. */
+const LISTS = [paymentList, gymList, serviceList, sessionList(false)];
 
 const moneyOf = async (operator: Operator): Promise<Content> => {
   const [{ balance }, shown] = await Promise.all([
     balances.read(operator, { query: { user_id: memberIdIn(operator) } }),
-    paymentList.show(operator, pagesIn(operator)),
+    paymentList.show(operator, pagesOf(operator, LISTS)),
   ]);
   return [facts([['ops.member.balance', cell.amount(balance)]]), shown];
 };
@@ -114,13 +113,13 @@ const PARTS: readonly Part[] = [
   {
     title: 'ops.member.gyms',
     needs: gyms,
-    show: (operator) => gymList.show(operator, pagesIn(operator)),
+    show: (operator) => gymList.show(operator, pagesOf(operator, LISTS)),
   },
-  { title: 'ops.member.services', show: (operator) => serviceList.show(operator, pagesIn(operator)) },
+  { title: 'ops.member.services', show: (operator) => serviceList.show(operator, pagesOf(operator, LISTS)) },
   {
     title: 'ops.member.sessions',
     show: (operator, member) =>
-      sessionList(mayEndSessions(operator, member)).show(operator, pagesIn(operator)),
+      sessionList(mayEndSessions(operator, member)).show(operator, pagesOf(operator, LISTS)),
   },
   { title: 'ops.member.deletion', needs: remove, show: deletionPart },
   { title: 'ops.member.history', needs: auditCall, always: historyOf },
