@@ -83,7 +83,7 @@ test('a permission that /ops declares for a call is one that its route checks', 
   for (const declaration of declaredCalls()) {
     const { permissions = [], alsoNeeds = [], fieldPermissions = {} } = routeOf(declaration) ?? {};
     const checked = [...permissions, ...alsoNeeds, ...Object.values(fieldPermissions)];
-    const unknown = (declaration.permissions ?? []).filter((one) => !checked.includes(one));
+    const unknown = declaration.permissions.filter((one) => !checked.includes(one));
     // A route without a permission shows more of a resource to callers who have one.
     if (checked.length > 0) expect([declaration.operation, unknown]).toEqual([declaration.operation, []]);
   }
@@ -93,8 +93,7 @@ test('the session of ops may send exactly the fields that /ops declares', () => 
   const sent = new Map<Route, readonly string[]>();
   for (const declaration of declaredCalls()) {
     const route = routeOf(declaration);
-    if (route?.body !== undefined)
-      sent.set(route, [...(declaration.fields ?? []), ...(sent.get(route) ?? [])]);
+    if (route?.body !== undefined) sent.set(route, [...declaration.fields, ...(sent.get(route) ?? [])]);
   }
   expect(sent.size).toBeGreaterThan(5);
   for (const [route, fields] of sent)

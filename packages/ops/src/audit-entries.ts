@@ -12,7 +12,7 @@ import { updateGym } from './sections/licenses.ts';
 
 export type Entry = Schemas['AuditEntry'];
 
-export const auditCall = call('GET /audit-log', { permissions: ['audit.view'] });
+export const auditCall = call('GET /audit-log', ['audit.view']);
 export type AuditFilters = NonNullable<InputOf<'GET /audit-log'>['query']>;
 
 export interface Difference {

@@ -49,16 +49,13 @@ export type InputOf<Name extends string, Field extends string = never> = Paramet
     body?: Pick<FieldsOf<OperationOf<Name>>, Field & keyof FieldsOf<OperationOf<Name>>>;
   };
 
-interface Options<Field extends string = string> {
-  /** The caller needs one of them. */
-  permissions?: readonly Permission[];
-  /** The fields of its body. */
-  fields?: readonly Field[];
-}
-
-export interface Declaration extends Options {
+export interface Declaration {
   /** Method and path. */
   operation: string;
+  /** The operator needs one of them, if there are any. */
+  permissions: readonly Permission[];
+  /** The fields of its body. */
+  fields: readonly string[];
   /** Whether the operator has a permission for it. The service checks the call again. */
   isFor(operator: Pick<Operator, 'caller'>): boolean;
 }
@@ -78,13 +75,14 @@ const DECLARED: Declaration[] = [];
 /** What the sections declare. It is complete once `sections.ts` is loaded. */
 export const declaredCalls = (): readonly Declaration[] => DECLARED;
 
-const declare = (operation: string, { permissions, ...options }: Options): Declaration => {
-  const declaration: Declaration = {
-    ...options,
-    ...(permissions === undefined ? {} : { permissions }),
-    operation,
-    isFor: ({ caller }) => permissions === undefined || permissions.some((one) => can(caller, one)),
-  };
+const declare = (
+  operation: string,
+  permissions: readonly Permission[],
+  fields: readonly string[],
+): Declaration => {
+  const isFor: Declaration['isFor'] = ({ caller }) =>
+    permissions.length === 0 || permissions.some((one) => can(caller, one));
+  const declaration = { operation, permissions, fields, isFor };
   DECLARED.push(declaration);
   return declaration;
 };
@@ -104,7 +102,8 @@ const requestOf = (operation: string, { query = {}, body, ...parameters }: Input
 
 export const call = <Name extends OperationName, const Field extends string = never>(
   name: Name,
-  options: Options<Field> = {},
+  permissions: readonly Permission[] = [],
+  fields: readonly Field[] = [],
 ): Call<Name, Field> => {
   const pathOf = (input: object): string => requestOf(name, input as Input).path;
   const send = (operator: Pick<Operator, 'api'>, input: object): Promise<ApiAnswer> =>
@@ -117,7 +116,7 @@ export const call = <Name extends OperationName, const Field extends string = ne
   };
   // No answer has the status 0.
   const read = async (operator: Operator, input: object) => (await find(operator, input, 0)) as BodyOf<Name>;
-  return { ...declare(name, options), pathOf, send, find, read };
+  return { ...declare(name, permissions, fields), pathOf, send, find, read };
 };
 
 interface InternalCall extends Declaration {
@@ -125,7 +124,11 @@ interface InternalCall extends Declaration {
 }
 
 /** A call of an internal route, which is in no document. */
-export const internalCall = (operation: string, options: Options = {}): InternalCall => ({
-  ...declare(operation, options),
+export const internalCall = (
+  operation: string,
+  permissions: readonly Permission[],
+  fields: readonly string[] = [],
+): InternalCall => ({
+  ...declare(operation, permissions, fields),
   send: (operator, service, input = {}) => operator.internal(service, requestOf(operation, input)),
 });

@@ -6,18 +6,14 @@ import { idIn, type Operator, typedIdIn } from './operator.ts';
 
 export type User = Schemas['User'];
 
-export const user = call('GET /users/{id}', { permissions: ['users.view_all'] });
-export const users = call('GET /users', { permissions: ['users.view_limited', 'users.view_all'] });
-export const updateUser = call('PUT /users/{id}', {
-  permissions: ['users.update_any'],
-  fields: [
-    'role_ids',
-    'trainer_license_approved',
-    'trainer_license_rejection_reason',
-    'trainer_license_media_id',
-  ],
-});
-const userNames = call('GET /users/names', { permissions: ['users.view_limited', 'users.view_all'] });
+export const user = call('GET /users/{id}', ['users.view_all']);
+export const users = call('GET /users', ['users.view_limited', 'users.view_all']);
+export const updateUser = call(
+  'PUT /users/{id}',
+  ['users.update_any'],
+  ['role_ids', 'trainer_license_approved', 'trainer_license_rejection_reason', 'trainer_license_media_id'],
+);
+const userNames = call('GET /users/names', ['users.view_limited', 'users.view_all']);
 
 /** The id of the member in the address. */
 export const memberIdIn = ({ query }: Operator): string => idIn(query.id) ?? '0';

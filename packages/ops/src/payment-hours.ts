@@ -7,7 +7,7 @@ import { type Content, card, problem, view } from './content.ts';
 import type { Operator, PaymentCount } from './operator.ts';
 
 const HOURS = 24;
-const hours = internalCall('GET /payments/hours', { permissions: ['payments.view_all'] });
+const hours = internalCall('GET /payments/hours', ['payments.view_all']);
 
 /** Resolves to undefined if the wallet does not answer. */
 export type ReadPaymentHours = (operator: Operator) => Promise<readonly PaymentCount[] | undefined>;

@@ -6,9 +6,9 @@ import { idIn, type Operator } from './operator.ts';
 
 export type Payment = Schemas['Payment'];
 
-export const payments = call('GET /payments', { permissions: ['payments.view_all'] });
-const payment = call('GET /payments/{id}', { permissions: ['payments.view_all'] });
-export const balances = call('GET /payments/balance', { permissions: ['payments.view_all'] });
+export const payments = call('GET /payments', ['payments.view_all']);
+const payment = call('GET /payments/{id}', ['payments.view_all']);
+export const balances = call('GET /payments/balance', ['payments.view_all']);
 
 /** Undefined if the payment does not exist. */
 export const readPayment = async (operator: Operator, id: string | undefined): Promise<Payment | undefined> =>

@@ -9,7 +9,7 @@ import type { Operator } from './operator.ts';
 
 export type Role = Schemas['Role'];
 
-export const rolesCall = call('GET /roles', { permissions: ['roles.manage'] });
+export const rolesCall = call('GET /roles', ['roles.manage']);
 
 /** Reads all roles, because a form with only some of them would remove the others from a user. */
 export const readRoles = async (operator: Operator): Promise<Role[]> => {

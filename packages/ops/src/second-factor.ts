@@ -29,8 +29,8 @@ import {
 } from './second-factor-pages.ts';
 
 type SetUpContext = PageContext & { visits: Visits };
-const turnOn = declare('POST /auth/second-factor', { fields: ['current_password', 'totp'] });
-const turnOff = declare('DELETE /auth/second-factor', { fields: ['current_password', 'totp'] });
+const turnOn = declare('POST /auth/second-factor', [], ['current_password', 'totp']);
+const turnOff = declare('DELETE /auth/second-factor', [], ['current_password', 'totp']);
 
 /** How the calls of this page are made. */
 const asVisitor = (context: SetUpContext, visit: SignedIn) => ({

@@ -3,7 +3,7 @@ import { type OperationsStatus, operationsStatusSchema } from '@fitness/shared/k
 import { internalCall } from './call.ts';
 import type { Operator } from './operator.ts';
 
-export const operationsStatus = internalCall('GET /operations', { permissions: ['operations.manage'] });
+export const operationsStatus = internalCall('GET /operations', ['operations.manage']);
 
 /** Undefined if the service does not answer. */
 export const readStatus = async (

@@ -14,10 +14,9 @@ import { operationsStatus } from '../service-status.ts';
 import { LATE_AFTER_MS } from '../waiting.ts';
 
 const EVENT_ID = /^[\w.:-]{1,100}$/;
-const permissions = ['operations.manage'] as const;
 
-const letters = internalCall('GET /operations/dead-letters', { permissions });
-const replay = internalCall('POST /operations/dead-letters/replay', { permissions, fields: ['id'] });
+const letters = internalCall('GET /operations/dead-letters', ['operations.manage']);
+const replay = internalCall('POST /operations/dead-letters/replay', ['operations.manage'], ['id']);
 
 type Letter = z.output<typeof deadLettersSchema>['data'][number];
 

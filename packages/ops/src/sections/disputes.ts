@@ -11,20 +11,18 @@ import { productName, type Refund, readRefundDetails, refundFacts } from '../ref
 import type { Section } from '../section.ts';
 import { LATE_AFTER_MS } from '../waiting.ts';
 
-export const disputedDeposits = call('GET /payments/deposit/disputed', {
-  permissions: ['payments.view_all'],
-});
-export const refundQueue = call('GET /payments/store-purchases/refund-queue', {
-  permissions: ['payments.view_all'],
-});
-export const resolve = call('POST /payments/{id}/resolve', {
-  permissions: ['payments.resolve_disputes'],
-  fields: ['outcome', 'note'],
-});
-const resolveRefund = call('POST /payments/store-purchases/refund-queue/{id}/resolve', {
-  permissions: ['payments.resolve_disputes'],
-  fields: ['outcome', 'note'],
-});
+export const disputedDeposits = call('GET /payments/deposit/disputed', ['payments.view_all']);
+export const refundQueue = call('GET /payments/store-purchases/refund-queue', ['payments.view_all']);
+export const resolve = call(
+  'POST /payments/{id}/resolve',
+  ['payments.resolve_disputes'],
+  ['outcome', 'note'],
+);
+const resolveRefund = call(
+  'POST /payments/store-purchases/refund-queue/{id}/resolve',
+  ['payments.resolve_disputes'],
+  ['outcome', 'note'],
+);
 
 const NOTE = { name: 'note', label: message('ops.note'), missing: message('enter.note'), isLong: true };
 const BACK = { label: message('ops.disputes.all') };

@@ -20,13 +20,14 @@ import type { Section } from '../section.ts';
 const SLUG = 'licenses';
 const IMAGE = /\.(?:jpe?g|png|webp|gif)$/i;
 
-const gym = call('GET /gyms/{id}', { permissions: ['gyms.view_all'] });
-const gymReviews = call('GET /gyms/license-reviews', { permissions: ['gyms.view_all'] });
-const trainerReviews = call('GET /users/license-reviews', { permissions: ['users.view_all'] });
-export const updateGym = call('PUT /gyms/{id}', {
-  permissions: ['gyms.approve_license'],
-  fields: ['gym_license_approved', 'gym_license_media_id', 'gym_license_rejection_reason'],
-});
+const gym = call('GET /gyms/{id}', ['gyms.view_all']);
+const gymReviews = call('GET /gyms/license-reviews', ['gyms.view_all']);
+const trainerReviews = call('GET /users/license-reviews', ['users.view_all']);
+export const updateGym = call(
+  'PUT /gyms/{id}',
+  ['gyms.approve_license'],
+  ['gym_license_approved', 'gym_license_media_id', 'gym_license_rejection_reason'],
+);
 
 /** A gym or a trainer. */
 type Owner = Schemas['Gym'] | User;

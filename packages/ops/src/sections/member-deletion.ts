@@ -12,8 +12,8 @@ import type { Operator } from '../operator.ts';
 import { disputedDeposits, refundQueue, resolve } from './disputes.ts';
 import { services } from './member-lists.ts';
 
-export const remove = call('DELETE /users/{id}', { permissions: ['users.delete'] });
-const deletionBlockers = call('GET /users/{id}/deletion-blockers', { permissions: ['users.delete'] });
+export const remove = call('DELETE /users/{id}', ['users.delete']);
+const deletionBlockers = call('GET /users/{id}/deletion-blockers', ['users.delete']);
 
 /** Something to consider before the account is erased, although it blocks nothing. `count` is undefined if the operator may not see it. */
 interface Warning {

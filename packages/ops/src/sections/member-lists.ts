@@ -8,7 +8,7 @@ import type { Operator } from '../operator.ts';
 import { descriptionOf, type Payment, payments } from '../payment.ts';
 import { licenseState, updateGym } from './licenses.ts';
 
-export const gyms = call('GET /gyms', { permissions: ['gyms.view_all'] });
+export const gyms = call('GET /gyms', ['gyms.view_all']);
 export const services = call('GET /training-services');
 
 const paymentState = ({ is_done: isDone, rejected_at: rejectedAt }: Payment): Content => {

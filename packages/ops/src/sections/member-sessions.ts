@@ -9,8 +9,8 @@ import { findMember, memberIdIn, type User } from '../members.ts';
 import { idIn, type Operator } from '../operator.ts';
 import { isStaff, rolesCall } from '../roles.ts';
 
-const sessions = call('GET /users/{id}/sessions', { permissions: ['users.view_all'] });
-const endSession = call('DELETE /users/{id}/sessions/{session_id}', { permissions: ['users.update_any'] });
+const sessions = call('GET /users/{id}/sessions', ['users.view_all']);
+const endSession = call('DELETE /users/{id}/sessions/{session_id}', ['users.update_any']);
 
 type Session = RowOf<'GET /users/{id}/sessions'>;
 

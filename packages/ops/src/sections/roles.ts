@@ -21,7 +21,7 @@ import {
 import type { Section } from '../section.ts';
 
 const SLUG = 'roles';
-const update = call('PUT /roles/{id}', { permissions: ['roles.manage'], fields: ['permissions'] });
+const update = call('PUT /roles/{id}', ['roles.manage'], ['permissions']);
 
 /** Groups of permissions, by prefix. */
 const GROUPS: readonly (readonly [title: MessageKey, prefixes: readonly string[]])[] = [

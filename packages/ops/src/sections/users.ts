@@ -34,7 +34,7 @@ import {
 } from '../roles.ts';
 import type { Section } from '../section.ts';
 
-const removal = call('DELETE /users/{id}/second-factor', { permissions: ['users.update_any'] });
+const removal = call('DELETE /users/{id}/second-factor', ['users.update_any']);
 
 const COLUMNS: readonly Column<User>[] = [
   ['ops.user', (row) => cell.member(row)],

@@ -12,9 +12,8 @@ import { descriptionOf, type Payment, payments, readPayment } from '../payment.t
 import type { Section } from '../section.ts';
 import { isPast, LATE_AFTER_MS } from '../waiting.ts';
 
-const permissions = ['payments.settle_withdrawals'] as const;
-const pay = call('POST /payments/{id}/pay', { permissions, fields: ['reference'] });
-const reject = call('POST /payments/{id}/reject', { permissions, fields: ['reason'] });
+const pay = call('POST /payments/{id}/pay', ['payments.settle_withdrawals'], ['reference']);
+const reject = call('POST /payments/{id}/reject', ['payments.settle_withdrawals'], ['reason']);
 
 const deadlineOf =
   ({ created_at: at }: Payment): Content =>
