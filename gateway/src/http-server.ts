@@ -8,7 +8,6 @@ import { endsUnread } from '@fitness/shared/http/connections.ts';
 import { addMetricsRoute } from '@fitness/shared/http/health-routes.ts';
 import { methodNotAllowed } from '@fitness/shared/kernel/error.ts';
 import { addPageAssets } from '@fitness/shared/pages/assets.ts';
-import { localeOfPage } from '@fitness/shared/pages/languages.ts';
 import type { FastifyInstance } from 'fastify';
 import type { Dependencies } from './dependencies.ts';
 import { askServices } from './health/services-health.ts';
@@ -136,10 +135,9 @@ const addChallenge = (app: FastifyInstance): void => {
 
 const addOwnRoutes = (app: FastifyInstance, { readOpenapi }: Pick<Dependencies, 'readOpenapi'>): void => {
   app.get(OPENAPI_PATH, async (request, reply) => {
-    const locale = localeOfPage(request);
-    const { bytes, etag, send } = await readOpenapi(locale);
+    const { bytes, etag, send } = await readOpenapi();
     const coding = codingOf(request.headers['accept-encoding'] as string | undefined, bytes);
-    reply.headers({ vary: VARY, 'content-language': locale });
+    reply.headers({ vary: VARY, 'content-language': 'en' });
     if (addEtag(PUBLIC, etagIn(coding, etag), request, reply)) return reply.code(304).send();
     return send(coding, reply.type('application/json; charset=utf-8'));
   });
