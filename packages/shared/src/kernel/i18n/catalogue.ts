@@ -65,6 +65,9 @@ export type MessageParams = {
 /** Every English text. A language may have more plural forms, such as `_few`. */
 export type Catalogue = Record<CatalogueKey, string> & Partial<Record<FormKey, string>>;
 
+/** Whether there is a text with this key. A plural is not found. */
+export const isMessageKey = (key: string): key is MessageKey => Object.hasOwn(en, key);
+
 /** The type check names texts that a language lacks, and texts that English does not have. */
 const complete = <Texts extends Catalogue>(
   texts: Texts & Record<Exclude<keyof Texts, keyof Catalogue>, never>,
