@@ -12,7 +12,8 @@ import {
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
 import { isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
 import type { TotalKey } from '../domain/post-lists.ts';
-import type { CounterDocument, Models, MovingProfile } from './models.ts';
+import type { CounterDocument, MovingProfile } from './models/counters.ts';
+import type { Models } from './models.ts';
 
 /** Sharded over several documents, so concurrent writers seldom conflict. */
 const SHARDS = 16;
@@ -84,25 +85,25 @@ const movingUpdate = ([key, profile]: NonNullable<Increment['moving']>) => {
   return profile === undefined ? { $unset: { [path]: '' } } : { $set: { [path]: profile } };
 };
 
-export const createCounters = ({ counters }: Models): Counters => {
-  const increment =
-    (shards: readonly string[]) =>
-    async (
-      session: ClientSession,
-      deltas: Partial<Record<string, number>>,
-      { shardKey, newest = 0, changed, moving }: Increment,
-    ): Promise<void> => {
-      const increments = Object.fromEntries(
-        Object.entries(deltas).map(([key, by = 0]) => [`counts.${key}`, by]),
-      );
-      const change = {
-        $max: { newest },
-        ...versionUpdate(changed, increments),
-        ...(moving && movingUpdate(moving)),
-      };
-      await counters.updateOne({ _id: String(shards[shardKey % SHARDS]) }, change, { session });
+const increment =
+  (counters: Models['counters'], shards: readonly string[]) =>
+  async (
+    session: ClientSession,
+    deltas: Partial<Record<string, number>>,
+    { shardKey, newest = 0, changed, moving }: Increment,
+  ): Promise<void> => {
+    const increments = Object.fromEntries(
+      Object.entries(deltas).map(([key, by = 0]) => [`counts.${key}`, by]),
+    );
+    const change = {
+      $max: { newest },
+      ...versionUpdate(changed, increments),
+      ...(moving && movingUpdate(moving)),
     };
+    await counters.updateOne({ _id: String(shards[shardKey % SHARDS]) }, change, { session });
+  };
 
+export const createCounters = ({ counters }: Models): Counters => {
   const read = (shards: readonly string[]) =>
     shareReads(async () => {
       const documents = await counters.collection
@@ -143,8 +144,8 @@ export const createCounters = ({ counters }: Models): Counters => {
         });
       }
     },
-    incrementPosts: increment(POST_COUNTERS),
-    incrementServices: increment(SERVICE_COUNTERS),
+    incrementPosts: increment(counters, POST_COUNTERS),
+    incrementServices: increment(counters, SERVICE_COUNTERS),
     posts: read(POST_COUNTERS),
     services: async () => {
       const { count, versions, newest } = await readServices();

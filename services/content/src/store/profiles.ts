@@ -10,7 +10,8 @@ import {
   unlisted,
   type VersionedProfileState,
 } from '../domain/profile.ts';
-import type { Models, ProfileDocument } from './models.ts';
+import type { ProfileDocument } from './models/posts.ts';
+import type { Models } from './models.ts';
 
 export interface Profile extends VersionedProfileState {
   ref: ProfileRef;
@@ -95,13 +96,9 @@ const emptyProfile = (ref: ProfileRef, { state, version }: VersionedProfileState
 const incOf = (deltas: Partial<ProfileCounts>): Record<string, number> =>
   Object.fromEntries(Object.entries(deltas).map(([key, by]) => [`counts.${key}`, by]));
 
-export const createProfiles = ({ profiles }: Models): Profiles => ({
-  find: async (refs) => {
-    if (refs.length === 0) return new Map();
-    const documents = await profiles.find({ _id: trusted({ $in: refs.map(profileKey) }) }).lean();
-    return new Map(documents.map((document) => [document._id, fromDocument(document)]));
-  },
-  countHidden: async (userId, kinds, blog) => {
+const createCountHidden =
+  (profiles: Models['profiles']): Profiles['countHidden'] =>
+  async (userId, kinds, blog) => {
     const documents = await profiles.find({ owner_user_id: userId }).lean();
     return documents
       .map(fromDocument)
@@ -114,6 +111,42 @@ export const createProfiles = ({ profiles }: Models): Profiles => ({
           sum + countIn(counts, state, 'all', blog) - countIn(counts, state, 'public', blog),
         0,
       );
+  };
+
+const createSums =
+  (profiles: Models['profiles']): Profiles['sums'] =>
+  async (session) => {
+    const groups = await profiles
+      .aggregate<
+        ProfileCounts & {
+          _id: Pick<ProfileDocument, 'kind' | 'is_active' | 'gone' | 'moved_through'>;
+          newest: number;
+        }
+      >([
+        {
+          $group: {
+            _id: { kind: '$kind', is_active: '$is_active', gone: '$gone', moved_through: '$moved_through' },
+            newest: { $max: '$newest' },
+            ...Object.fromEntries(COUNT_KEYS.map((key) => [key, { $sum: `$counts.${key}` }])),
+          },
+        },
+      ])
+      .session(session);
+    return groups.map(({ _id, newest, ...counts }) => ({
+      kind: _id.kind,
+      shown: { isActive: _id.is_active && _id.moved_through === undefined, gone: _id.gone },
+      counts,
+      newest,
+    }));
+  };
+
+export const createProfiles = ({ profiles }: Models): Profiles => ({
+  countHidden: createCountHidden(profiles),
+  sums: createSums(profiles),
+  find: async (refs) => {
+    if (refs.length === 0) return new Map();
+    const documents = await profiles.find({ _id: trusted({ $in: refs.map(profileKey) }) }).lean();
+    return new Map(documents.map((document) => [document._id, fromDocument(document)]));
   },
   insertIfMissing: async (ref, profile) => {
     const fresh = { $setOnInsert: emptyProfile(ref, profile) };
@@ -156,30 +189,6 @@ export const createProfiles = ({ profiles }: Models): Profiles => ({
   },
   setCounts: async (session, ref, counts, newest) => {
     await profiles.updateOne({ _id: profileKey(ref) }, { $set: { counts, newest } }, { session });
-  },
-  sums: async (session) => {
-    const groups = await profiles
-      .aggregate<
-        ProfileCounts & {
-          _id: Pick<ProfileDocument, 'kind' | 'is_active' | 'gone' | 'moved_through'>;
-          newest: number;
-        }
-      >([
-        {
-          $group: {
-            _id: { kind: '$kind', is_active: '$is_active', gone: '$gone', moved_through: '$moved_through' },
-            newest: { $max: '$newest' },
-            ...Object.fromEntries(COUNT_KEYS.map((key) => [key, { $sum: `$counts.${key}` }])),
-          },
-        },
-      ])
-      .session(session);
-    return groups.map(({ _id, newest, ...counts }) => ({
-      kind: _id.kind,
-      shown: { isActive: _id.is_active && _id.moved_through === undefined, gone: _id.gone },
-      counts,
-      newest,
-    }));
   },
   all: async function* () {
     for await (const document of profiles.find({}).lean().cursor()) yield fromDocument(document);
