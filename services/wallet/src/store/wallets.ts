@@ -77,6 +77,33 @@ const fromDocument = (document: WalletDocument): WalletState => ({
   erased: document.erased_at !== null,
 });
 
+/** Reads of many wallets, for the audit and after a restore. */
+const createAuditReads = (
+  wallets: Models['wallets'],
+): Pick<Wallets, 'erasedWithBalance' | 'after' | 'owners'> => ({
+  erasedWithBalance: async () => {
+    const documents = await wallets
+      .find({ erased_at: trusted({ $ne: null }), balance: trusted({ $gt: 0 }) })
+      .sort({ _id: 1 })
+      .lean<WalletDocument[]>();
+    return documents.map(({ _id, balance }) => ({ userId: _id, balance }));
+  },
+  after: async (userId, limit, session) => {
+    const documents = await wallets
+      .find({ _id: trusted({ $gt: userId }) }, null, { session })
+      .sort({ _id: 1 })
+      .limit(limit)
+      .lean<WalletDocument[]>();
+    return documents.map(fromDocument);
+  },
+  owners: async (userIds, session) => {
+    const documents = await wallets
+      .find({ _id: trusted({ $in: [...userIds] }) }, { _id: 1 }, { session })
+      .lean<WalletDocument[]>();
+    return new Set(documents.map(({ _id }) => _id));
+  },
+});
+
 export const createWallets = ({ wallets }: Models): Wallets => {
   const find: Wallets['find'] = async (session, userId) => {
     const document = await wallets.findById(userId).session(session).lean<WalletDocument>();
@@ -134,26 +161,6 @@ export const createWallets = ({ wallets }: Models): Wallets => {
         { upsert: true, session },
       );
     },
-    erasedWithBalance: async () => {
-      const documents = await wallets
-        .find({ erased_at: trusted({ $ne: null }), balance: trusted({ $gt: 0 }) })
-        .sort({ _id: 1 })
-        .lean<WalletDocument[]>();
-      return documents.map(({ _id, balance }) => ({ userId: _id, balance }));
-    },
-    after: async (userId, limit, session) => {
-      const documents = await wallets
-        .find({ _id: trusted({ $gt: userId }) }, null, { session })
-        .sort({ _id: 1 })
-        .limit(limit)
-        .lean<WalletDocument[]>();
-      return documents.map(fromDocument);
-    },
-    owners: async (userIds, session) => {
-      const documents = await wallets
-        .find({ _id: trusted({ $in: [...userIds] }) }, { _id: 1 }, { session })
-        .lean<WalletDocument[]>();
-      return new Set(documents.map(({ _id }) => _id));
-    },
+    ...createAuditReads(wallets),
   };
 };
