@@ -99,6 +99,9 @@ describe('a clone without packages', () => {
           join(clone.cwd, 'node_modules/.package-lock.json'),
           JSON.stringify({ packages: installed }),
         );
+      // Types that are up to date.
+      const types = ['proto/gen', 'docs/api', 'packages/client/src/generated/schema.ts'];
+      for (const path of types) mkdirSync(join(clone.cwd, path), { recursive: true });
       writeFileSync(join(clone.cwd, 'script.mjs'), '');
       expect(run(process.execPath, ['scripts/run.mjs', ...options, 'script.mjs'], clone)).toMatchObject({
         status: 0,

@@ -28,24 +28,13 @@ export type Authenticate = (request: IncomingMessage) => Promise<Caller>;
 export const createAuthenticate =
   (callerOf: (token: string) => Promise<UserCaller>): Authenticate =>
   async (request) => {
-    const header = request.headers.authorization;
+    const [header, another] = request.headersDistinct.authorization ?? [];
     if (header === undefined) return GUEST;
-    // `headers` has only one of several values. Such a request is ambiguous.
-    if (!isSingle(request.rawHeaders, 'authorization')) throw unauthenticated();
     const token = BEARER.exec(header)?.[1];
-    if (token === undefined) throw unauthenticated();
+    // A request with several values is ambiguous.
+    if (token === undefined || another !== undefined) throw unauthenticated();
     return callerOf(token);
   };
-
-/** Whether a header occurs once. `rawHeaders` has alternating names and values. */
-const isSingle = (rawHeaders: readonly string[], name: string): boolean => {
-  let count = 0;
-  for (let index = 0; index < rawHeaders.length; index += 2) {
-    const header = rawHeaders[index] ?? '';
-    if (header.length === name.length && header.toLowerCase() === name) count += 1;
-  }
-  return count === 1;
-};
 
 interface Introspection {
   caller: UserCaller;

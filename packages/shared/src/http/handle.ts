@@ -16,7 +16,7 @@ export const handle = async (
 ): Promise<FastifyReply> => {
   const locale = negotiateLocale(request.headers['accept-language']);
   reply.header('content-language', locale);
-  assertMaySend(route, request);
+  if (route.fieldPermissions !== undefined || route.pageFields !== undefined) assertMaySend(route, request);
   const params = route.params?.safeParse(request.params);
   if (params?.success === false) throw notFound();
   const [query, body] = parseInputs([
@@ -36,7 +36,9 @@ export const handle = async (
     t: translator(locale),
     url: request.url,
     idempotencyKey: route.idempotent === true ? readIdempotencyKey(request) : undefined,
-    clientAddress: clientAddressOf(request),
+    get clientAddress() {
+      return clientAddressOf(request);
+    },
     request,
     reply,
   };

@@ -80,11 +80,9 @@ export const observeRequests = (
   { log, metrics, logsRequests }: ObserveOptions,
 ): void => {
   const logAnswer = logsRequests === true ? logEvery(log) : logSlow(log);
-  const observed = new WeakSet<FastifyRequest>();
-  const observe = (request: FastifyRequest, reply: FastifyReply, status: number): void => {
-    if (observed.has(request)) return;
-    observed.add(request);
+  const observe = (request: FastifyRequest, reply: FastifyReply): void => {
     const route = request.routeOptions.url ?? 'unknown';
+    const status = reply.raw.headersSent ? reply.raw.statusCode : CLIENT_GONE;
     const labels = { method: request.method, route, status: String(status) };
     // The gateway forwards most requests by a single route. The route of the service that has responded says more.
     const answered = { ...labels, route: request.answeredBy?.route ?? route };
@@ -92,15 +90,9 @@ export const observeRequests = (
     logAnswer(request, labels, reply.elapsedTime);
     endSpan(request, answered);
   };
-  app.addHook('onResponse', (request, reply, done) => {
-    observe(request, reply, reply.statusCode);
-    done();
-  });
-  // Fastify has no hook for a client that disconnects before the response begins. Without this, the slowest requests would be missing.
+  // Fastify has no hook for a client that disconnects before its response ends. Without these, the slowest requests would be missing.
   app.addHook('onRequest', (request, reply, done) => {
-    reply.raw.once('close', () => {
-      if (!reply.raw.headersSent) observe(request, reply, CLIENT_GONE);
-    });
+    reply.raw.once('close', () => observe(request, reply));
     done();
   });
 };

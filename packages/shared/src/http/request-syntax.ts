@@ -14,14 +14,9 @@ const isHost = (text: string): boolean => {
   return (address === undefined || isIPv6(address)) && Number(port) <= MAX_PORT;
 };
 
-/** Reads the raw headers, because Node keeps only the first `Host`. */
-const isHostRepeated = ({ rawHeaders }: IncomingMessage): boolean => {
-  let count = 0;
-  for (let at = 0; at < rawHeaders.length; at += 2) {
-    if (rawHeaders[at]?.toLowerCase() === 'host') count += 1;
-  }
-  return count > 1;
-};
+/** Reads the alternating names and values, because Node keeps only the first `Host`. */
+const isHostRepeated = ({ rawHeaders }: IncomingMessage): boolean =>
+  rawHeaders.filter((name, at) => at % 2 === 0 && name.toLowerCase() === 'host').length > 1;
 
 /** The 400 for a request without exactly one valid `Host` (RFC 9112, 3.2). HTTP/1.0 does not require one. */
 export const hostProblem = (request: IncomingMessage): AppError | undefined => {
