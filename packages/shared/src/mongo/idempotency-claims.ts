@@ -3,10 +3,12 @@ import type { ClientSession, Connection } from 'mongoose';
 import { type Clock, DAY_MS, MINUTE_MS, SECOND_MS } from '../kernel/clock.ts';
 import { AppError, invalid, message } from '../kernel/error.ts';
 import { keepRenewing } from '../kernel/timing.ts';
+import { createIndex } from './indexes.ts';
+import type { Notice } from './notice.ts';
 import { collectionPrivacy, erase } from './privacy.ts';
 import { inTransaction, isConflictTimeout, isDuplicateKey } from './transaction.ts';
 
-export const COLLECTION = 'idempotency_keys';
+const COLLECTION = 'idempotency_keys';
 /** Lifetime of a key and its stored reply. */
 export const TTL_MS = DAY_MS;
 /** A claim expires after this time if its process has crashed. */
@@ -74,6 +76,12 @@ export interface ClaimOptions {
   realTime?: Clock | undefined;
   renewMs?: number | undefined;
 }
+
+export const createIdempotencyIndexes = async (connection: Connection, notice?: Notice): Promise<void> => {
+  const collection = connection.collection(COLLECTION);
+  await createIndex(collection, { expires_at: 1 }, { expireAfterSeconds: 0 }, notice);
+  await createIndex(collection, { user_id: 1 }, {}, notice);
+};
 
 export const entriesOf = (connection: Connection) => connection.collection<Entry>(COLLECTION);
 

@@ -3,11 +3,10 @@
  * so a crash leaves both or neither.
  */
 import { createHash } from 'node:crypto';
-import type { ClientSession, Connection } from 'mongoose';
+import type { ClientSession } from 'mongoose';
 import { outcomeUnknown } from '../kernel/error.ts';
 import {
   type ClaimOptions,
-  COLLECTION,
   createClaims,
   entriesOf,
   otherRequestError,
@@ -15,13 +14,11 @@ import {
   type StoredReply,
   TTL_MS,
 } from './idempotency-claims.ts';
-import { createIndex } from './indexes.ts';
-import type { Notice } from './notice.ts';
 import { isOutcomeUnknown } from './transaction.ts';
 
 export {
-  CLAIM_MS,
   type CrossServiceCheck,
+  createIdempotencyIndexes,
   runningError,
   type StoredReply,
   TTL_MS,
@@ -45,9 +42,9 @@ export interface Idempotency {
   /**
    * Returns the stored reply for a repeated key, byte for byte. Otherwise runs `work` and passes its result to
    * `present`. Throws 422 for the field `idempotency_key` if the fingerprint differs (in any service), and 409
-   * during the first run. If the process of the first run dies, a repeat takes over the key after
-   * {@link CLAIM_MS}. A run that throws releases its key, unless its outcome is unknown. The key then stays with
-   * this request, and a repeat takes it over. `present` must not make remote calls.
+   * during the first run. If the process of the first run dies, a repeat takes over the key once the claim has
+   * expired. A run that throws releases its key, unless its outcome is unknown. The key then stays with this
+   * request, and a repeat takes it over. `present` must not make remote calls.
    */
   run<Result, Reply extends StoredReply>(
     request: IdempotencyRequest,
@@ -60,12 +57,6 @@ export interface Idempotency {
    */
   eraseAccount(session: ClientSession, userId: number, limit: number): Promise<number>;
 }
-
-export const createIdempotencyIndexes = async (connection: Connection, notice?: Notice): Promise<void> => {
-  const collection = connection.collection(COLLECTION);
-  await createIndex(collection, { expires_at: 1 }, { expireAfterSeconds: 0 }, notice);
-  await createIndex(collection, { user_id: 1 }, {}, notice);
-};
 
 const hashOf = (value: unknown): string =>
   createHash('sha256')
