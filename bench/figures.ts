@@ -1,22 +1,18 @@
 /** Small benchmark tools: quantiles, concurrent callers, memory and CPU time of a process. */
 import { readFileSync } from 'node:fs';
-import { setTimeout as pause } from 'node:timers/promises';
 
-export const quantile = (values: readonly number[], q: number): number => {
+/** A number of completed units of work and the time they took. */
+export interface Run {
+  count: number;
+  seconds: number;
+}
+
+export const median = (values: readonly number[]): number => {
   const sorted = [...values].sort((a, b) => a - b);
-  return sorted[Math.min(sorted.length - 1, Math.floor(q * sorted.length))] ?? Number.NaN;
+  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
 };
 
-export const ms = (value: number): string => `${value.toFixed(1)} ms`;
-
-/** Duration of `work` in milliseconds. */
-export const timed = async (work: () => Promise<unknown>): Promise<number> => {
-  const startedAt = performance.now();
-  await work();
-  return performance.now() - startedAt;
-};
-
-/** Durations of `count` calls, with `atOnce` of them running concurrently. */
+/** Durations of `count` calls in milliseconds, with `atOnce` of them running concurrently. */
 export const measure = async (
   count: number,
   atOnce: number,
@@ -25,10 +21,21 @@ export const measure = async (
   const times: number[] = [];
   let next = 0;
   const worker = async (): Promise<void> => {
-    for (let index = next++; index < count; index = next++) times.push(await timed(() => work(index)));
+    for (let index = next++; index < count; index = next++) {
+      const startedAt = performance.now();
+      await work(index);
+      times.push(performance.now() - startedAt);
+    }
   };
   await Promise.all(Array.from({ length: atOnce }, worker));
   return times;
+};
+
+/** The same calls as one run. */
+export const runCalls = async (...calls: Parameters<typeof measure>): Promise<Run> => {
+  const startedAt = performance.now();
+  await measure(...calls);
+  return { count: calls[0], seconds: (performance.now() - startedAt) / 1_000 };
 };
 
 /** Resident memory of a process. */
@@ -41,5 +48,3 @@ export const cpuMs = (pid: number): number => {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? [];
   return (Number(fields[11]) + Number(fields[12])) * 10;
 };
-
-export { pause };

@@ -3,171 +3,95 @@
  * the machine's load less than a client's waiting time does. The data grows between the measurements. At each size the
  * works take turns, so their samples are spread over time. The memory of each process is measured at rest and under load.
  */
-import { remaining } from '../packages/shared/src/kernel/progress.mjs';
-import { connectStack } from '../scripts/lib/stack-client.mjs';
-import { ONLY, ROUNDS, SECONDS } from './config.ts';
+import { setTimeout as pause } from 'node:timers/promises';
+import { ONLY, ROUNDS, SKIPPED_PEERS } from './config.ts';
 import { prepareData, type Size } from './data.ts';
-import { pause, residentMiB } from './figures.ts';
-import { totalOf } from './processes.ts';
-import { median, medianCpu, type Sample, sample, totalCpu, type Work } from './race.ts';
-import { conditions, cpuColumns, printTable, spread } from './report.ts';
+import { median, residentMiB } from './figures.ts';
+import { PRODUCT, totalOf } from './processes.ts';
+import { type Sample, sample, totalCpu, type Work } from './race.ts';
+import { conditions, printTable, spread } from './report.ts';
 import { debits } from './rows/debits.ts';
 import { passwords } from './rows/passwords.ts';
-import { anywhere, otherReads, startWithoutListCache } from './rows/reads.ts';
+import { anywhere, otherReads } from './rows/reads.ts';
 
 const TIMES = [1, 10, 100] as const;
 const BASE: Size = { posts: 1_000, gyms: 200, trainingServices: 200, users: 300, payments: 1_000 };
 /** Goal for the ratio of the medians at the largest and smallest data, unless a work sets its own. */
 const GROWTH = 1.5;
-/** Runs of each work at each size: one warm-up and the measured rounds. */
-const RUNS = 1 + ROUNDS;
-/** Used only to estimate the remaining time. */
-const ROWS_A_SECOND = 500;
-const WORKS = 21;
-/** Goals for resident memory: all processes together at rest, and peaks of content under load with the most data. */
+/** Runs of each work: two warm-ups at the first size, one at the others, and the measured rounds. */
+const RUNS = 1 + (1 + ROUNDS) * TIMES.length;
+const DELETIONS = 20;
+/** Goals for resident memory: all processes together at rest, and the peak of content with the most data. */
 const REST_GOAL_MIB = 1_228;
-const MEMORY_GOALS_MIB: Readonly<Record<string, number>> = {
-  content: 280,
-  'content without the list cache': 200,
-};
+const CONTENT_GOAL_MIB = 280;
 const MEMORY_EVERY_MS = 250;
 const SETTLED_MS = 12_000;
 
-const sizeOf = (times: number): Size =>
-  Object.fromEntries(Object.entries(BASE).map(([name, count]) => [name, count * times])) as unknown as Size;
-
-const rowsOf = (size: Size): number => Object.values(size).reduce((sum, count) => sum + count, 0);
-
-/** Progress in expected seconds. */
-const progress = {
-  done: 0,
-  total: rowsOf(sizeOf(TIMES.at(-1) ?? 1)) / ROWS_A_SECOND + WORKS * (TIMES.length * RUNS + 1) * SECONDS,
-  startedAt: performance.now(),
-};
-
-const report = (line: string, expectedSeconds: number): void => {
-  progress.done += expectedSeconds;
-  const elapsedMs = performance.now() - progress.startedAt;
-  const left = remaining({ ...progress, elapsedMs });
-  console.log(`${line}; ${(elapsedMs / 1_000).toFixed(0)} s${left && `, ${left}`}`);
-};
+const sizeOf = (times: number): Size => ({
+  posts: BASE.posts * times,
+  gyms: BASE.gyms * times,
+  trainingServices: BASE.trainingServices * times,
+  users: BASE.users * times,
+  payments: BASE.payments * times,
+});
 
 /** Samples by name of work, in the order of `TIMES`; empty if a size could not be measured. */
 const measured = new Map<string, { goals: NonNullable<Work['goals']>; sizes: Sample[][] }>();
-const skipped: string[] = [];
-
-const memoryOf = (name: string, pid: number, rest = Number.NaN) => ({
-  name,
-  pid,
-  rest,
-  /** Peaks in the order of `TIMES`. */
-  peaks: [] as number[],
-});
+const skipped = [...SKIPPED_PEERS];
 
 await pause(SETTLED_MS);
-const memory = Object.entries(connectStack().describe().parts)
-  .filter(([name]) => name !== 'sandbox')
-  .map(([name, { pid }]) => memoryOf(name, pid, residentMiB(pid)));
-const restMiB = memory.reduce((sum, { rest }) => sum + rest, 0);
+/** Resident memory: at rest, then the peak at each of `TIMES`. */
+const memory = PRODUCT.map(([name, pid]) => ({ name, pid, mib: [residentMiB(pid)] }));
 const data = await prepareData();
-const wallets = await debits(false);
-const withoutCache = await startWithoutListCache();
-memory.push(memoryOf('content without the list cache', withoutCache.pid));
-const checked = await passwords(RUNS * TIMES.length + 1, 20);
-progress.startedAt = performance.now();
+const others = [...otherReads(data), await debits(), ...(await passwords(RUNS, DELETIONS))];
 
-const grow = async (times: number): Promise<void> => {
-  const size = sizeOf(times);
-  const [startedAt, missing] = [
-    performance.now(),
-    rowsOf(size) - (times === 1 ? 0 : rowsOf(sizeOf(times / 10))),
-  ];
-  let written = 0;
-  await data.grow(size, (count) => {
-    written += count;
-    if (written % 20_000 < count) report(`${times} ×: ${written} of ${missing} rows`, count / ROWS_A_SECOND);
-    else progress.done += count / ROWS_A_SECOND;
-  });
-  const seconds = (performance.now() - startedAt) / 1_000;
-  report(`${times} ×: ${JSON.stringify(size)}, written in ${seconds.toFixed(0)} s`, 0);
-};
-
-const allWorks = async (times: number): Promise<Work[]> => {
-  const works = [
-    ...(await anywhere(data.reader.token, BASE.posts * times, [withoutCache.lists])),
-    ...otherReads(data, { fastify: undefined, pocketBase: undefined }),
-    ...wallets.works,
-    ...checked.works,
-  ];
-  return works.filter(({ name }) => name.includes(ONLY));
-};
-
-/** Runs each work once and returns those that succeed. */
-const warmUp = async (works: readonly Work[], times: number): Promise<Work[]> => {
-  const done: Work[] = [];
-  for (const work of works) {
-    try {
-      await work.run();
-      done.push(work);
-    } catch (error) {
-      skipped.push(`${work.name}, ${times} ×: ${(error as Error).message}`);
-    }
-    report(`${times} ×: warm-up: ${work.name}`, SECONDS);
+/** Whether the work succeeded. */
+const attempt = async (what: string, run: () => Promise<unknown>): Promise<boolean> => {
+  try {
+    await run();
+    return true;
+  } catch (error) {
+    skipped.push(`${what}: ${(error as Error).message}`);
+    return false;
   }
-  return done;
 };
 
 const measureAll = async (times: number): Promise<void> => {
-  const works = await allWorks(times);
+  const all = [...(await anywhere(data.reader.token, BASE.posts * times)), ...others];
+  const works = all.filter(({ name }) => name.includes(ONLY));
   // Without this, the first measurements would be of code that is not optimized yet.
-  if (times === TIMES[0]) await warmUp(works, times);
-  const bySize = new Map((await warmUp(works, times)).map((work) => [work, [] as Sample[]]));
+  if (times === TIMES[0]) for (const { name, run } of works) await attempt(`${name}, warm-up`, run);
+  const samples = new Map<Work, Sample[]>();
+  for (const work of works) if (await attempt(`${work.name}, ${times} ×`, work.run)) samples.set(work, []);
   for (let round = 1; round <= ROUNDS; round += 1)
-    for (const [work, samples] of bySize) {
-      let result = 'not measured';
-      try {
-        const one = await sample(work.run, work.replicas);
-        samples.push(one);
-        result = `${totalOf(one.cpu).toFixed(2)} ms`;
-      } catch (error) {
-        skipped.push(`${work.name}, ${times} ×, round ${round}: ${(error as Error).message}`);
-      }
-      report(`${times} ×, round ${round}: ${work.name}: ${result}`, SECONDS);
-    }
+    for (const [{ name, run }, own] of samples)
+      await attempt(`${name}, ${times} ×, round ${round}`, async () => {
+        const one = await sample(run);
+        own.push(one);
+        console.log(`${times} ×, round ${round}: ${name}: ${totalOf(one.cpu).toFixed(2)} ms`);
+      });
   for (const work of works) {
     const { sizes = [] } = measured.get(work.name) ?? {};
-    measured.set(work.name, { goals: work.goals ?? {}, sizes: [...sizes, bySize.get(work) ?? []] });
+    measured.set(work.name, { goals: work.goals ?? {}, sizes: [...sizes, samples.get(work) ?? []] });
   }
 };
 
-/** Records the peak resident memory of each process during `work`. */
-const watchMemory = async (work: () => Promise<void>): Promise<void> => {
-  for (const { peaks } of memory) peaks.push(0);
-  const timer = setInterval(() => {
-    for (const { pid, peaks } of memory) peaks.push(Math.max(peaks.pop() ?? 0, residentMiB(pid)));
-  }, MEMORY_EVERY_MS);
-  await work();
-  clearInterval(timer);
-};
-
 for (const times of TIMES) {
-  await grow(times);
-  await watchMemory(() => measureAll(times));
+  await data.grow(sizeOf(times));
+  for (const { mib } of memory) mib.push(0);
+  const timer = setInterval(() => {
+    for (const { pid, mib } of memory) mib.push(Math.max(mib.pop() ?? 0, residentMiB(pid)));
+  }, MEMORY_EVERY_MS);
+  await measureAll(times);
+  clearInterval(timer);
 }
-await checked.close();
-await wallets.close();
-withoutCache.stop();
 
-const base = Object.entries(BASE).map(([name, count]) => `${count} ${name}`);
 const rowOf = (name: string, { goals, sizes }: { goals: NonNullable<Work['goals']>; sizes: Sample[][] }) => {
   const totals = sizes.map(totalCpu);
   const largest = median(totals.at(-1) ?? []);
   const growth = largest / median(totals[0] ?? []);
   const { growth: limit = GROWTH, totalCpu: costs = Number.POSITIVE_INFINITY } = goals;
-  const limits = [
-    limit < Number.POSITIVE_INFINITY && `${limit} ×`,
-    costs < Number.POSITIVE_INFINITY && `${costs} ms`,
-  ];
+  const limits = [Number.isFinite(limit) && `${limit} ×`, Number.isFinite(costs) && `${costs} ms`];
   return [
     name,
     ...totals.map((total) => (total.length === 0 ? '–' : spread(total))),
@@ -179,34 +103,16 @@ const rowOf = (name: string, { goals, sizes }: { goals: NonNullable<Work['goals'
 
 printTable(
   `CPU milliseconds of all processes and servers for one, by the size of the data; the goals are of the median of the largest. ` +
-    `1 × is ${base.join(', ')}. ${conditions()}`,
+    `1 × is ${JSON.stringify(BASE)}. ${conditions()}`,
   ['work', ...TIMES.map((times) => `${times} ×`), 'to 1 ×', 'goal', 'result'],
   [...measured].map(([name, measurement]) => rowOf(name, measurement)),
 );
-const mebibytes = (value: number): string => (Number.isNaN(value) ? '–' : value.toFixed(0));
-const goalCells = (value: number, goal: number | undefined): [string, string] =>
-  goal === undefined ? ['–', '–'] : [`≤ ${goal}`, value <= goal ? 'met' : 'missed'];
+const restMiB = memory.reduce((sum, { mib: [rest = 0] }) => sum + rest, 0);
 printTable(
-  'Resident memory in MiB: at rest before any request, and at most under this load.',
-  ['process', 'at rest', ...TIMES.map((times) => `${times} ×`), 'goal', 'result'],
-  [
-    ...memory.map(({ name, rest, peaks }) => [
-      name,
-      ...[rest, ...peaks].map(mebibytes),
-      ...goalCells(peaks.at(-1) ?? 0, MEMORY_GOALS_MIB[name]),
-    ]),
-    ['together', mebibytes(restMiB), ...TIMES.map(() => '–'), ...goalCells(restMiB, REST_GOAL_MIB)],
-  ],
-);
-const costs = [...measured].flatMap(([name, { sizes }]) =>
-  sizes.flatMap((samples, index) =>
-    samples.length === 0 ? [] : [{ name, size: `${TIMES[index]} ×`, cpu: medianCpu(samples) }],
-  ),
-);
-const [head, cells] = cpuColumns(costs.map(({ cpu }) => cpu));
-printTable(
-  'The same by process.',
-  ['work', 'data', ...head],
-  costs.map(({ name, size, cpu }) => [name, size, ...cells(cpu)]),
+  `Resident memory in MiB: at rest before any request, and at most under this load. Goals: all processes at rest ` +
+    `≤ ${REST_GOAL_MIB} (${restMiB.toFixed(0)}), content with the largest data ≤ ${CONTENT_GOAL_MIB}.`,
+  ['process', 'at rest', ...TIMES.map((times) => `${times} ×`)],
+  memory.map(({ name, mib }) => [name, ...mib.map((value) => value.toFixed(0))]),
 );
 for (const reason of skipped) console.log(`Skipped: ${reason}`);
+process.exit();

@@ -5,12 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { environmentWith, SECONDS, WRK } from './config.ts';
-
-/** The number of completed requests and the time they took. */
-export interface Run {
-  count: number;
-  seconds: number;
-}
+import type { Run } from './figures.ts';
 
 export interface Load {
   origin: string;
@@ -21,12 +16,6 @@ export interface Load {
   headers?: Readonly<Record<string, string>>;
   seconds?: number;
   connections?: number;
-  /**
-   * Mean pause of a connection between a response and its next request, drawn from the exponential distribution; 0 for none. With
-   * many connections and long pauses, requests arrive as from independent clients. Their rate then hardly depends on the
-   * responses.
-   */
-  pauseMs?: number;
 }
 
 export const CONNECTIONS = 32;
@@ -47,11 +36,6 @@ function init()
     end
   end
 end
-local pause = tonumber(os.getenv("BENCH_PAUSE_MS"))
-if pause > 0 then
-  math.randomseed(tonumber(os.getenv("BENCH_SEED")))
-  function delay() return math.floor(-math.log(1 - math.random()) * pause) end
-end
 function request()
   at = at % #requests + 1
   return requests[at]
@@ -66,8 +50,8 @@ end
 const directory = mkdtempSync(join(tmpdir(), 'fitness-wrk-'));
 process.once('exit', () => rmSync(directory, { recursive: true, force: true }));
 const script = join(directory, 'load.lua');
+const list = join(directory, 'paths');
 writeFileSync(script, SCRIPT);
-let lists = 0;
 
 /** Throws if a response is missing or unsuccessful. */
 export const load = async ({
@@ -77,31 +61,18 @@ export const load = async ({
   headers = {},
   seconds = SECONDS,
   connections = CONNECTIONS,
-  pauseMs = 0,
 }: Load): Promise<Run> => {
   if (WRK === undefined) throw new Error('wrk is not installed');
-  lists += 1;
-  const list = join(directory, `paths-${lists}`);
   const lines = paths.map((path, index) =>
     bodies.length === 0 ? path : `${path} ${JSON.stringify(bodies[index])}`,
   );
   writeFileSync(list, `${lines.join('\n')}\n`);
   const options = [
-    `-t${THREADS}`,
-    `-c${connections}`,
-    `-d${seconds}s`,
-    '--timeout',
-    '30s',
-    '-s',
-    script,
+    ...[`-t${THREADS}`, `-c${connections}`, `-d${seconds}s`, '--timeout', '30s', '-s', script],
     ...Object.entries(headers).flatMap(([name, value]) => ['-H', `${name}: ${value}`]),
     origin,
   ];
-  const env = environmentWith({
-    BENCH_PATHS: list,
-    BENCH_PAUSE_MS: String(pauseMs),
-    BENCH_SEED: String(lists),
-  });
+  const env = environmentWith({ BENCH_PATHS: list });
   const { stdout } = await promisify(execFile)(WRK, options, { env });
   const run = JSON.parse(stdout.trim().split('\n').at(-1) ?? '') as Run & { failed: number };
   if (run.failed > 0) throw new Error(`${run.failed} of ${run.count} answers were no success`);

@@ -28,23 +28,28 @@ const listenerOn = (port: number): number | undefined => {
   });
 };
 
-const { servers } = connectStack().describe();
-const serverPids = Object.entries({
+const { servers, parts } = connectStack().describe();
+
+/** Process ids of the gateway and the services by name. */
+export const PRODUCT = Object.entries(parts).flatMap(([name, { pid }]): [string, number][] =>
+  name === 'sandbox' ? [] : [[name, pid]],
+);
+
+const SERVERS = Object.entries({
   database: servers.MONGODB_URI,
   Redis: servers.REDIS_URL,
   RabbitMQ: servers.AMQP_URL,
-}).flatMap(([name, uri]) => {
+}).flatMap(([name, uri]): [string, number][] => {
   const pid = listenerOn(Number(new URL(uri).port));
-  return pid === undefined ? [] : [{ name, pid }];
+  return pid === undefined ? [] : [[name, pid]];
 });
 
-/** `replicas` are additional processes, counted under the same names. */
-export const cpuByProcess = (replicas: readonly { name: string; pid: number }[] = []): Cpu => {
-  const parts = Object.entries(connectStack().describe().parts).map(([name, { pid }]) => ({ name, pid }));
-  const cpu: Cpu = {};
-  for (const { name, pid } of [...parts, ...replicas, ...serverPids])
-    if (name !== 'sandbox') cpu[name] = (cpu[name] ?? 0) + cpuMs(pid);
-  return cpu;
+/** The peer's process, if its CPU time is measured. */
+export const PEER = 'peer';
+
+export const cpuByProcess = (peer?: number): Cpu => {
+  const peers: [string, number][] = peer === undefined ? [] : [[PEER, peer]];
+  return Object.fromEntries([...PRODUCT, ...SERVERS, ...peers].map(([name, pid]) => [name, cpuMs(pid)]));
 };
 
 /** CPU milliseconds for each of `count` units between two measurements. */

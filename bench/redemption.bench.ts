@@ -1,16 +1,17 @@
 /**
  * Compares premium redemptions through the gateway with their transaction alone: the same statements and indexes, sent by the
- * driver. The store (the sandbox) answers immediately. The rounds alternate in one run, so the machine's load affects both
- * equally.
+ * driver. The store (the sandbox) answers immediately.
  */
 import { randomUUID } from 'node:crypto';
 import { systemClock } from '@fitness/shared/kernel/clock.ts';
 import { connectMongo } from '@fitness/shared/mongo/connect.ts';
 import { type Account, api, expectStatus, register, sandbox, stack } from '../test/e2e/support.ts';
-import { measure, ms, pause, quantile } from './figures.ts';
+import { ROUNDS } from './config.ts';
+import { measure, runCalls } from './figures.ts';
+import { CONNECTIONS } from './load.ts';
+import { race, type Work } from './race.ts';
+import { report } from './report.ts';
 
-const AT_ONCE = 32;
-const ROUNDS = 5;
 const PER_ROUND = 200;
 /** A user can have only one active subscription, so each redemption needs a new buyer. The first round is a warm-up. */
 const BUYERS = (ROUNDS + 1) * PER_ROUND;
@@ -75,19 +76,13 @@ const commit = async (index: number): Promise<void> => {
   const grants = { user_premium_subscription_id: index, marketing_boost_id: null };
   const due = { acknowledge_due_at: at, acknowledged_at: null, look_due_at: at, grant_ended_at: null };
   const body = JSON.stringify({ id: randomUUID(), time: at, data: { ...token, user_id: index } });
-  const event = {
-    aggregate: `receipt-${index}`,
-    aggregateVersion: 1,
-    body,
-    occurredAt: at,
-  };
+  const event = { aggregate: `receipt-${index}`, aggregateVersion: 1, body, occurredAt: at };
   await mongo.withSession((session) =>
     session.withTransaction(
       async () => {
         const granted = { $set: { state: 'granted', next_check_at: null, updated_at: at } };
-        await attempts.updateOne({ _id: `attempt-${index}`, state: { $ne: 'granted' } }, granted, {
-          session,
-        });
+        const open = { _id: `attempt-${index}`, state: { $ne: 'granted' } };
+        await attempts.updateOne(open, granted, { session });
         const receipt = { ...token, ...grants, ...due, user_id: index, number: index, created_at: at };
         await receipts.insertOne({ _id: `cafebazaar:${token.purchase_token}`, ...receipt }, { session });
         const slot = { active_until: until, grant_id: index, reserved_by: null, closed: false, version: 1 };
@@ -103,49 +98,20 @@ const commit = async (index: number): Promise<void> => {
   );
 };
 
-const sides = [
-  {
-    name: 'redemptions through the gateway',
-    prepare: async () => undefined,
-    work: (index: number) => redeem(orders[index] as Order),
-    rates: [] as number[],
-    times: [] as number[],
-  },
-  {
-    name: 'their transactions alone',
-    prepare: (first: number) => measure(PER_ROUND, AT_ONCE, (index) => journal(first + index)),
-    work: commit,
-    rates: [] as number[],
-    times: [] as number[],
-  },
-];
-
-for (let round = 0; round <= ROUNDS; round += 1)
-  for (const { prepare, work, rates, times } of sides) {
-    const first = round * PER_ROUND;
-    await prepare(first);
-    // Background work of the other side, such as acknowledgements and events, must finish first.
-    await pause(1_000);
-    const startedAt = performance.now();
-    const durations = await measure(PER_ROUND, AT_ONCE, (index) => work(first + index));
-    if (round === 0) continue;
-    times.push(...durations);
-    rates.push(PER_ROUND / ((performance.now() - startedAt) / 1_000));
-  }
-
-console.log(`${AT_ONCE} callers, ${ROUNDS} rounds of ${PER_ROUND} each, alternating:`);
-const medians = sides.map(({ name, rates, times }) => {
-  const median = quantile(rates, 0.5);
-  const span = `${Math.min(...rates).toFixed(0)} to ${Math.max(...rates).toFixed(0)}`;
-  const latency = `p50 ${ms(quantile(times, 0.5))}, p99 ${ms(quantile(times, 0.99))}`;
-  console.log(`  ${name.padEnd(34)} ${median.toFixed(0).padStart(6)} a second (${span})   ${latency}`);
-  return median;
-});
-console.log(`  ratio ${((medians[0] ?? Number.NaN) / (medians[1] ?? Number.NaN)).toFixed(2)}`);
-
-const alone = await measure(50, 1, (index) => journal(BUYERS + index)).then(() =>
-  measure(50, 1, (index) => commit(BUYERS + index)),
-);
-console.log(`  one transaction at a time: p50 ${ms(quantile(alone, 0.5))}`);
-
-await connection.close();
+/** Each run takes the next numbers. */
+const runs = (work: (index: number) => Promise<void>) => {
+  let first = -PER_ROUND;
+  return () => {
+    first += PER_ROUND;
+    return runCalls(PER_ROUND, CONNECTIONS, (index) => work(first + index));
+  };
+};
+// The attempts are written in advance: only the transaction is measured.
+await measure(BUYERS, CONNECTIONS, journal);
+const work: Work = {
+  name: 'redemption',
+  run: runs((index) => redeem(orders[index] as Order)),
+  peer: { name: 'its transaction alone', run: runs(commit) },
+};
+report([await race(work)], []);
+process.exit();

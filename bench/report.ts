@@ -1,129 +1,83 @@
-/** Prints figures as tables on the console, and as Markdown to the file named by `BENCH_MARKDOWN`. */
-import { appendFileSync } from 'node:fs';
+/** Prints figures as tables. */
 import { availableParallelism, cpus } from 'node:os';
-import { MARKDOWN_FILE, ROUNDS, SECONDS, SERVERS } from './config.ts';
-
-import { type Cpu, totalOf } from './processes.ts';
-import { median, medianCpu, PEER, type Raced, rates, totalCpu } from './race.ts';
-
-const isRightAligned = (rows: readonly string[][], column: number): boolean =>
-  rows.every((row) => /^[-–\d]/.test(row[column] ?? ''));
+import { ROUNDS, SECONDS, SERVERS } from './config.ts';
+import { median } from './figures.ts';
+import { PEER, totalOf } from './processes.ts';
+import { medianCpu, type Raced, rates, totalCpu } from './race.ts';
 
 export const printTable = (title: string, head: readonly string[], rows: readonly string[][]): void => {
   const widths = head.map((name, column) =>
     Math.max(name.length, ...rows.map((row) => (row[column] ?? '').length)),
   );
-  const lineOf = (cells: readonly string[]): string => {
-    const padded = cells.map((cell, column) =>
-      isRightAligned(rows, column) ? cell.padStart(widths[column] ?? 0) : cell.padEnd(widths[column] ?? 0),
-    );
-    return `| ${padded.join(' | ')} |`;
-  };
-  const rule = widths.map((width, column) =>
-    isRightAligned(rows, column) ? `${'-'.repeat(width - 1)}:` : '-'.repeat(width),
-  );
-  const table = [lineOf(head), `| ${rule.join(' | ')} |`, ...rows.map(lineOf)].join('\n');
-  console.log(`\n${title}\n\n${table}`);
-  if (MARKDOWN_FILE) appendFileSync(MARKDOWN_FILE, `${title}\n\n${table}\n\n`);
+  const lineOf = (cells: readonly string[]): string =>
+    `| ${cells.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(' | ')} |`;
+  const rule = widths.map((width) => '-'.repeat(width));
+  console.log(`\n${title}\n\n${[head, rule, ...rows].map(lineOf).join('\n')}`);
 };
 
-const machine = (): string =>
-  `${availableParallelism()} cores (${cpus()[0]?.model.trim()}), Node ${process.versions.node}; ${SERVERS}`;
-
 export const conditions = (): string =>
-  `${machine()}; ${ROUNDS} rounds of ${SECONDS} s, median (minimum to maximum).`;
+  `${availableParallelism()} cores (${cpus()[0]?.model.trim()}), Node ${process.versions.node}; ${SERVERS}; ` +
+  `${ROUNDS} rounds of ${SECONDS} s, median (minimum to maximum).`;
 
 const digits = (value: number): string => value.toFixed(value >= 100 ? 0 : value >= 10 ? 1 : 2);
 
 export const spread = (values: readonly number[]): string =>
-  values.length < 2
-    ? digits(median(values))
-    : `${digits(median(values))} (${digits(Math.min(...values))} to ${digits(Math.max(...values))})`;
+  `${digits(median(values))} (${digits(Math.min(...values))} to ${digits(Math.max(...values))})`;
 
-/** Compares unrounded values: a goal is missed even if rounding hides it. */
-const verdict = (measured: number, goal: number, isUpperLimit: boolean): string =>
-  (isUpperLimit ? measured <= goal : measured >= goal) ? 'met' : 'missed';
+/** A figure with the goal of its median: `least` or `most`. */
+interface Figure {
+  name: string;
+  values: readonly number[];
+  least?: number | undefined;
+  most?: number | undefined;
+}
 
-const goalRow = (
-  name: string,
-  values: readonly number[],
-  goal: number,
-  isUpperLimit: boolean,
-  unit: string,
-): string[] => [
-  name,
-  `${isUpperLimit ? '≤' : '≥'} ${goal}${unit}`,
-  spread(values),
-  verdict(median(values), goal, isUpperLimit),
-];
-
-const goalRows = ({ work, ours, peer }: Raced): string[][] => {
-  const { name, goals = {} } = work;
-  const ratios = rates(ours).map((rate, round) => rate / (rates(peer)[round] ?? Number.NaN));
-  const rows: string[][] = [];
-  if (work.peer !== undefined && goals.rate !== undefined)
-    rows.push(goalRow(`${name}, of ${work.peer.name}`, ratios, goals.rate, false, ''));
-  if (work.peer !== undefined && goals.time !== undefined)
-    rows.push(
-      goalRow(
-        `${name}, time of ${work.peer.name}`,
-        ratios.map((ratio) => 1 / ratio),
-        goals.time,
-        true,
-        ' ×',
-      ),
-    );
-  if (work.peer !== undefined && goals.rate === undefined && goals.time === undefined)
-    rows.push([`${name}, of ${work.peer.name}`, '–', spread(ratios), '–']);
-  if (goals.totalCpu !== undefined)
-    rows.push(goalRow(`${name}, CPU of all processes`, totalCpu(ours), goals.totalCpu, true, ' ms'));
-  if (goals.cpu !== undefined) {
-    const [process, limit] = goals.cpu;
-    rows.push(
-      goalRow(
-        `${name}, CPU of ${process}`,
-        ours.map(({ cpu }) => cpu[process] ?? Number.NaN),
-        limit,
-        true,
-        ' ms',
-      ),
-    );
-    if (work.peer?.pid !== undefined)
-      rows.push([
-        `${name}, CPU of ${work.peer.name} itself`,
-        '–',
-        spread(peer.map(({ cpu }) => cpu[PEER] ?? Number.NaN)),
-        '–',
-      ]);
+const figuresOf = ({ work: { name, goals = {}, peer: rival }, ours, peer }: Raced): Figure[] => {
+  const figures: Figure[] = [];
+  if (rival !== undefined) {
+    const values = rates(ours).map((rate, round) => rate / (rates(peer)[round] ?? Number.NaN));
+    figures.push({ name: `${name}, of ${rival.name}`, values, least: goals.rate });
   }
-  return rows;
+  if (goals.totalCpu !== undefined)
+    figures.push({ name: `${name}, ms of all processes`, values: totalCpu(ours), most: goals.totalCpu });
+  const [process = '', most] = goals.cpu ?? [];
+  const cpuOf = (samples: Raced['ours'], of: string) => samples.map(({ cpu }) => cpu[of] ?? Number.NaN);
+  if (most !== undefined)
+    figures.push({ name: `${name}, ms of ${process}`, values: cpuOf(ours, process), most });
+  if (rival?.pid !== undefined)
+    figures.push({ name: `${name}, ms of ${rival.name} itself`, values: cpuOf(peer, PEER) });
+  return figures;
 };
 
-/** Every process that used at least 0.01 ms for any work has a column. */
-export const cpuColumns = (all: readonly Cpu[]): [head: string[], cells: (cpu: Cpu) => string[]] => {
-  const columns = [...new Set(all.flatMap((cpu) => Object.keys(cpu)))].filter((process) =>
-    all.some((cpu) => (cpu[process] ?? 0) >= 0.01),
-  );
-  const cells = (cpu: Cpu): string[] => columns.map((process) => (cpu[process] ?? 0).toFixed(2));
-  return [columns, cells];
+/** Compares unrounded values: a goal is missed even if rounding hides it. */
+const rowOf = ({ name, values, least, most }: Figure): string[] => {
+  const value = median(values);
+  if (least !== undefined) return [name, `≥ ${least}`, spread(values), value >= least ? 'met' : 'missed'];
+  if (most !== undefined) return [name, `≤ ${most}`, spread(values), value <= most ? 'met' : 'missed'];
+  return [name, '–', spread(values), '–'];
 };
 
 const cpuTable = (results: readonly Raced[]): [head: string[], rows: string[][]] => {
   // Work that is compared with two peers was measured twice; the first one is shown.
-  const first = new Map(results.map((raced) => [raced.work.name, raced] as const).toReversed());
-  const all = [...first].toReversed().map(([name, { ours }]) => ({ name, cpu: medianCpu(ours) }));
-  const [columns, cells] = cpuColumns(all.map(({ cpu }) => cpu));
+  const first = new Map(results.map(({ work, ours }) => [work.name, medianCpu(ours)] as const).toReversed());
+  const processes = [...new Set([...first.values()].flatMap((cpu) => Object.keys(cpu)))];
   return [
-    ['CPU for one, in milliseconds', ...columns, 'together'],
-    all.map(({ name, cpu }) => [name, ...cells(cpu), totalOf(cpu).toFixed(2)]),
+    ['CPU for one, in milliseconds', ...processes, 'together'],
+    [...first]
+      .toReversed()
+      .map(([name, cpu]) => [
+        name,
+        ...processes.map((process) => (cpu[process] ?? 0).toFixed(2)),
+        totalOf(cpu).toFixed(2),
+      ]),
   ];
 };
 
 export const report = (results: readonly Raced[], skipped: readonly string[]): void => {
   printTable(
-    `Goals. ${conditions()}`,
+    `Goals; ms is CPU time for one. ${conditions()}`,
     ['work', 'goal', 'measured', 'result'],
-    results.flatMap((raced) => goalRows(raced)),
+    results.flatMap(figuresOf).map(rowOf),
   );
   printTable(
     'Rates, in the same run.',

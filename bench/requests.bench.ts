@@ -4,35 +4,32 @@
  */
 
 import { api, expectStatus } from '../test/e2e/support.ts';
-import { ONLY } from './config.ts';
+import { ONLY, SKIPPED_PEERS } from './config.ts';
 import { prepareData, REQUESTS_SIZE } from './data.ts';
 import { startPeers } from './peers/peers.ts';
 import { type Raced, race } from './race.ts';
 import { report } from './report.ts';
-import { debits } from './rows/debits.ts';
+import { besideMedici, debits } from './rows/debits.ts';
 import { passwords } from './rows/passwords.ts';
-import { otherReads, posts, startWithoutListCache, WITHOUT_QUERY } from './rows/reads.ts';
+import { otherReads, posts, WITHOUT_QUERY } from './rows/reads.ts';
 
-const skipped: string[] = [];
+const skipped = [...SKIPPED_PEERS];
 const data = await prepareData();
 // This precedes the other data, so that the newest training services belong to the reader and the other authors.
 const checked = await passwords();
 await data.grow(REQUESTS_SIZE);
 const answer = expectStatus(await api('GET', WITHOUT_QUERY), 200).text;
 const peers = await startPeers({ answer, posts: REQUESTS_SIZE.posts, userIds: data.userIds });
-skipped.push(...peers.skipped);
-const wallets = await debits(peers.hasPackages);
-const withoutCache = await startWithoutListCache();
-
-const results: Raced[] = [];
+const debit = await debits();
 const works = [
-  ...(await posts(data.reader.token, REQUESTS_SIZE.posts, peers, [withoutCache.lists])),
+  ...(await posts(data.reader.token, REQUESTS_SIZE.posts, peers)),
   ...otherReads(data, peers),
-  ...wallets.works,
+  debit,
+  ...(await besideMedici(debit)),
   // These come last, because their limits apply per minute.
-  ...checked.works,
-  ...checked.least,
+  ...checked,
 ];
+const results: Raced[] = [];
 for (const work of works.filter(({ name }) => name.includes(ONLY))) {
   try {
     results.push(await race(work));
@@ -42,7 +39,4 @@ for (const work of works.filter(({ name }) => name.includes(ONLY))) {
   }
 }
 report(results, skipped);
-await checked.close();
-withoutCache.stop();
-await wallets.close();
-peers.stop();
+process.exit();

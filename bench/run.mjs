@@ -3,8 +3,8 @@
  *
  *   npm run bench                    every benchmark
  *   npm run bench -- requests        only the named ones
- *   BENCH_MARKDOWN=<file>            also writes the tables to this file
  *   BENCH_SECONDS=1 BENCH_ROUNDS=1   a short run
+ *   LIST_CACHE_MIB=0                 without the cache of lists
  */
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -19,6 +19,7 @@ import { handOverToProjectNode, isHandedOver } from '../scripts/lib/project-node
 import { startServers } from '../scripts/lib/servers/index.mjs';
 import { onEndSignal } from '../scripts/lib/signals.mjs';
 import { startStack } from '../scripts/lib/stack.mjs';
+import { connectStack } from '../scripts/lib/stack-client.mjs';
 import { createSupervisor } from '../scripts/lib/supervisor.mjs';
 import { stopwatch, within } from '../scripts/lib/time.mjs';
 import { preparePeers } from './peers/install.mjs';
@@ -47,9 +48,6 @@ function end(exitCode) {
   return ending;
 }
 
-/** Benchmarks that generate load with wrk. */
-const makeLoad = ['growth', 'replicas', 'requests'].map((name) => `${name}.bench.ts`);
-
 function chosenBenchmarks() {
   const all = readdirSync(join(root, 'bench')).filter((name) => name.endsWith('.bench.ts'));
   const selected = process.argv.slice(2);
@@ -77,6 +75,14 @@ async function run(name, environment) {
   return child.ended === 'exit code 0';
 }
 
+/** @param {ReturnType<typeof connectStack>} product @param {Record<string, string>} environment */
+async function restartWith(product, environment) {
+  for (const name of ['content', 'gyms']) {
+    await product.stop(name);
+    await product.start(name, environment);
+  }
+}
+
 async function main() {
   const names = chosenBenchmarks();
   await ensurePackages({
@@ -86,8 +92,7 @@ async function main() {
   });
   await handOverToProjectNode();
   const withPeers = names.includes('requests.bench.ts');
-  const needLoad = names.some((name) => makeLoad.includes(name));
-  const peers = needLoad ? await preparePeers(supervisor, { withPeers, logDirectory, log }) : {};
+  const peers = await preparePeers(supervisor, { withPeers, logDirectory, log });
   directory = mkdtempSync(join(tmpdir(), 'fitness-bench-'));
   const [mongodb = 0, redis = 0, rabbitmq = 0, rabbitmqDistribution = 0, epmd = 0] = await freePorts(5);
   const ports = { mongodb, redis, rabbitmq, rabbitmqDistribution, epmd };
@@ -97,6 +102,8 @@ async function main() {
   const elapsed = stopwatch();
   const stack = await startStack({ supervisor, servers, directory, logDirectory });
   log(`the product is up after ${elapsed()}`);
+  const { LIST_CACHE_MIB } = process.env;
+  if (LIST_CACHE_MIB) await restartWith(connectStack(stack.file), { LIST_CACHE_MIB });
   const environment = {
     ...servers.environment,
     ...peers,

@@ -13,7 +13,7 @@ import { createEntries } from '../services/wallet/src/store/entries.ts';
 import { type EntryDocument, registerModels } from '../services/wallet/src/store/models.ts';
 import { toDocument as toPaymentDocument } from '../services/wallet/src/store/payment-document.ts';
 import { createSeals } from '../services/wallet/src/store/seals.ts';
-import { batches, type Database, databaseOf, insertAll, type OnWritten, openDatabase } from './seed-rows.ts';
+import { batches, type Database, insertAll, insertTexts, openDatabase, raiseSequence } from './seed-rows.ts';
 
 /** Ids above the product's own and below those of other benchmarks. */
 const [FIRST_ID, END_ID] = [500_000_000, 600_000_000];
@@ -29,12 +29,10 @@ const userOf = (model: StoredUser, id: number): StoredUser => {
 };
 
 const toTexts = (user: StoredUser) => toTextDocuments(user._id, searchGrams(user));
-/** The MongoDB stand-in never completes an insert with some 300,000 index entries, and an account has hundreds. */
-const TEXTS_BATCH = 50;
 
 /** Writes copies of this account until there are `count`. */
-export const seedUsers = async (count: number, accountId: number, onWritten: OnWritten): Promise<void> => {
-  const database = await openDatabase(databaseOf('identity'));
+export const seedUsers = async (count: number, accountId: number): Promise<void> => {
+  const database = await openDatabase('identity');
   const model = await database.collection<StoredUser>('users').findOne({ _id: accountId });
   const token = await database.collection('tokens').findOne({ user_id: accountId, kind: 'session' });
   if (model === null || token === null) throw new Error('the account to copy has no session');
@@ -42,8 +40,7 @@ export const seedUsers = async (count: number, accountId: number, onWritten: OnW
   for (const ids of batches(first, FIRST_ID + count)) {
     const users = ids.map((id) => userOf(model, id));
     await insertAll(database, 'users', users);
-    for (let start = 0; start < users.length; start += TEXTS_BATCH)
-      await insertAll(database, 'users_texts', users.slice(start, start + TEXTS_BATCH).flatMap(toTexts));
+    await insertTexts(database, 'users_texts', users, toTexts);
     const keys = users.flatMap((user) =>
       LOGIN_FIELDS.map((field) => ({
         _id: loginKey(field, user[field]),
@@ -59,12 +56,8 @@ export const seedUsers = async (count: number, accountId: number, onWritten: OnW
       token_number: id,
     }));
     await insertAll(database, 'tokens', tokens);
-    onWritten(ids.length);
   }
-  // The sequence must be raised, because lists end at its number.
-  await database
-    .collection<{ _id: string; value: number }>('sequences')
-    .updateOne({ _id: 'users' }, { $max: { value: FIRST_ID + count - 1 } });
+  await raiseSequence(database, 'users', FIRST_ID + count - 1);
   await database.close();
 };
 
@@ -78,9 +71,8 @@ const incomeOf = (userId: number, createdAt: Date) => {
 };
 
 /** Writes up to `count` wallets and payments, already sealed. Otherwise the service would seal them during a measurement. */
-export const seedPayments = async (count: number, onWritten: OnWritten): Promise<void> => {
-  const name = databaseOf('wallet');
-  const [database, ofSeals] = [await openDatabase(name), await openDatabase(`${name}_seals`)];
+export const seedPayments = async (count: number): Promise<void> => {
+  const [database, ofSeals] = [await openDatabase('wallet'), await openDatabase('wallet', '_seals')];
   const entries = createEntries(registerModels(database));
   const seals = createSeals(ofSeals);
   const seal = async (leaves: readonly Leaf[]): Promise<number> => {
@@ -102,7 +94,6 @@ export const seedPayments = async (count: number, onWritten: OnWritten): Promise
     await insertAll(database, 'payments', payments);
     const wallets = ids.map((id) => ({ _id: id, balance: INCOME, version: 1, erased_at: null }));
     await insertAll(database, 'wallets', wallets);
-    onWritten(ids.length);
   }
   await database.close();
   await ofSeals.close();

@@ -12,13 +12,7 @@ import { userProfile } from '../services/content/src/domain/profile.ts';
 import { toPostDocument } from '../services/content/src/store/post-document.ts';
 import { createStore, type Store } from '../services/content/src/store/store.ts';
 import { targetKey } from '../services/media/src/domain/media.ts';
-import { batches, databaseOf, insertAll, type OnWritten, openDatabase } from './seed-rows.ts';
-
-export interface PostSeeder {
-  /** Writes posts from the largest stored id up to `newest`. `onWritten` gets the number of rows in each batch. */
-  upTo(newest: number, onWritten: OnWritten): Promise<void>;
-  close(): Promise<void>;
-}
+import { batches, insertAll, insertTexts, newestIn, openDatabase, raiseSequence } from './seed-rows.ts';
 
 /** Number of files of each post. */
 export const FILES_OF_A_POST = 2;
@@ -141,58 +135,35 @@ const toMediaDocuments = ({ id: postId, owner_user_id, created_at }: Post) =>
 
 const toTexts = ({ id, title, content }: Post) => toTextDocuments(id, documentGrams([title, content]));
 
-/** The MongoDB stand-in never completes an insert with some 300,000 index entries, and a text has hundreds. */
-const TEXTS_BATCH = 50;
-
-const chunks = <Item>(items: readonly Item[], size: number): Item[][] =>
-  Array.from({ length: Math.ceil(items.length / size) }, (_, index) =>
-    items.slice(index * size, (index + 1) * size),
-  );
-
 const toAttachmentGuard = ({ id, media }: Post) => ({
   _id: targetKey(postTarget(id)),
   shut: false,
   passed: media.version,
 });
 
-/** Writes posts on the profiles of these users. The files have rows but no bytes, because lists do not read bytes. */
-export const openPostSeeder = async (userIds: readonly number[]): Promise<PostSeeder> => {
-  const connection = await openDatabase(databaseOf('content'));
-  const mediaDatabase = await openDatabase(databaseOf('media'));
-  const store = createStore(connection, systemClock);
-  const posts = connection.collection<{ _id: number }>('posts');
+/**
+ * Writes posts on the profiles of these users, from the largest stored id up to `newest`. The files have rows but no bytes, because
+ * lists do not read bytes.
+ */
+export const seedPosts = async (newest: number, userIds: readonly number[]): Promise<void> => {
+  const content = await openDatabase('content');
+  const media = await openDatabase('media');
+  const store = createStore(content, systemClock);
   for (const id of userIds) {
     const { ref, state } = userProfile(id);
     await store.profiles.insertIfMissing(ref, { state, version: 0 });
   }
-  const sequence = connection.collection<{ _id: string; value: number }>('sequences');
-  return {
-    upTo: async (newest, onWritten) => {
-      const [last] = await posts
-        .find({}, { projection: { _id: 1 } })
-        .sort({ _id: -1 })
-        .limit(1)
-        .toArray();
-      // There is one writer, because two would conflict in the index of the grams and take longer.
-      for (const ids of batches((last?._id ?? 0) + 1, newest + 1)) {
-        const batch = ids.map((id) => postOf(id, userIds));
-        await insertAll(
-          connection,
-          'posts',
-          batch.map((post) => toPostDocument(post, userProfile(post.profile.id).state)),
-        );
-        for (const some of chunks(batch, TEXTS_BATCH))
-          await insertAll(connection, 'posts_texts', some.flatMap(toTexts));
-        await insertAll(mediaDatabase, 'media', batch.flatMap(toMediaDocuments));
-        await insertAll(mediaDatabase, 'media_gates', batch.map(toAttachmentGuard));
-        await countPosts(store, batch);
-        onWritten(ids.length);
-      }
-      await sequence.updateOne({ _id: 'posts' }, { $max: { value: newest } }, { upsert: true });
-    },
-    close: async () => {
-      await connection.close();
-      await mediaDatabase.close();
-    },
-  };
+  // There is one writer, because two would conflict in the index of the grams and take longer.
+  for (const ids of batches((await newestIn(content, 'posts')) + 1, newest + 1)) {
+    const posts = ids.map((id) => postOf(id, userIds));
+    const documents = posts.map((post) => toPostDocument(post, userProfile(post.profile.id).state));
+    await insertAll(content, 'posts', documents);
+    await insertTexts(content, 'posts_texts', posts, toTexts);
+    await insertAll(media, 'media', posts.flatMap(toMediaDocuments));
+    await insertAll(media, 'media_gates', posts.map(toAttachmentGuard));
+    await countPosts(store, posts);
+  }
+  await raiseSequence(content, 'posts', newest);
+  await content.close();
+  await media.close();
 };

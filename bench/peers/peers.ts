@@ -1,16 +1,12 @@
 /** The peers installed by `install.mjs`. */
-import { PEER_PACKAGES, POCKETBASE, SKIPPED_PEERS } from '../config.ts';
+import { PEER_PACKAGES, POCKETBASE } from '../config.ts';
 import { type FastifyPeers, startFastifyPeers } from './fastify.ts';
 import { type PocketBase, startPocketBase } from './pocketbase.ts';
 
+/** A peer is undefined if it is not installed. */
 export interface Peers {
-  fastify: FastifyPeers | undefined;
-  pocketBase: PocketBase | undefined;
-  /** Whether the npm packages, including medici, are installed. */
-  hasPackages: boolean;
-  /** One message for each missing peer. */
-  skipped: string[];
-  stop: () => void;
+  fastify?: FastifyPeers | undefined;
+  pocketBase?: PocketBase | undefined;
 }
 
 export interface PeerData {
@@ -21,18 +17,7 @@ export interface PeerData {
   userIds: readonly number[];
 }
 
-export const startPeers = async ({ answer, posts, userIds }: PeerData): Promise<Peers> => {
-  const hasPackages = PEER_PACKAGES !== undefined;
-  const fastify = hasPackages ? await startFastifyPeers(answer) : undefined;
-  const pocketBase = POCKETBASE ? await startPocketBase(posts, userIds) : undefined;
-  return {
-    fastify,
-    pocketBase,
-    hasPackages,
-    skipped: SKIPPED_PEERS,
-    stop: () => {
-      fastify?.stop();
-      pocketBase?.stop();
-    },
-  };
-};
+export const startPeers = async ({ answer, posts, userIds }: PeerData): Promise<Peers> => ({
+  fastify: PEER_PACKAGES ? await startFastifyPeers(answer) : undefined,
+  pocketBase: POCKETBASE ? await startPocketBase(posts, userIds) : undefined,
+});

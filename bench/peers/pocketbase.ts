@@ -15,7 +15,6 @@ export interface PocketBase {
   origin: string;
   /** Token of an ordinary user. */
   token: string;
-  stop(): void;
 }
 
 const SUPERUSER = 'root@example.com';
@@ -81,11 +80,9 @@ export const startPocketBase = async (count: number, userIds: readonly number[])
   await promisify(execFile)(command, ['superuser', 'upsert', SUPERUSER, PASSWORD, ...data]);
   const [port] = await freePorts(1);
   const origin = `http://127.0.0.1:${port}`;
-  const { child } = await spawnPeer(
-    command,
-    ['serve', '--dev=false', '--http', `127.0.0.1:${port}`, ...data],
-    (line) => line.includes('Dashboard'),
-  );
+  const args = ['serve', '--dev=false', '--http', `127.0.0.1:${port}`, ...data];
+  await spawnPeer(command, args, (line) => line.includes('Dashboard'));
+  process.once('exit', () => rmSync(directory, { recursive: true, force: true, maxRetries: 5 }));
   const post = async (path: string, body: object, token = ''): Promise<{ token: string }> => {
     const headers = { authorization: token, 'content-type': 'application/json' };
     const response = await fetch(`${origin}/api/collections${path}`, {
@@ -102,12 +99,5 @@ export const startPocketBase = async (count: number, userIds: readonly number[])
   await post('', POSTS, root);
   await post('/users/records', { email: READER, password: PASSWORD, passwordConfirm: PASSWORD }, root);
   insertPosts(join(dataDirectory, 'data.db'), count, userIds);
-  return {
-    origin,
-    token: await logIn('users', READER),
-    stop: () => {
-      child.kill();
-      rmSync(directory, { recursive: true, force: true, maxRetries: 5 });
-    },
-  };
+  return { origin, token: await logIn('users', READER) };
 };

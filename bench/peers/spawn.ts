@@ -1,10 +1,10 @@
 /** Starts a peer as a child process that ends with this one. */
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 
 export interface Peer {
-  child: ChildProcess;
+  pid: number | undefined;
   /** Output up to and including the first line for which `isReady` holds. */
   output: string;
 }
@@ -28,5 +28,5 @@ export const spawnPeer = async (
   const started = await Promise.race([ready, failed]);
   child.stdout.resume();
   if (!started) throw new Error(`${command} has ended: ${lines.join(' ')}`);
-  return { child, output: lines.join('\n') };
+  return { pid: child.pid, output: lines.join('\n') };
 };

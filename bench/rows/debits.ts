@@ -10,10 +10,9 @@ import { createLog } from '@fitness/shared/kernel/log.ts';
 import { connectMongo } from '@fitness/shared/mongo/connect.ts';
 import { openCallerSigner } from '@fitness/shared/process-identity/open-caller-signer.ts';
 import { connectStack } from '../../scripts/lib/stack-client.mjs';
-import { SECONDS } from '../config.ts';
-import { measure, timed } from '../figures.ts';
-import { CONNECTIONS, type Run } from '../load.ts';
-import { requirePeer } from '../peers/packages.ts';
+import { PEER_PACKAGES, requirePeer, SECONDS } from '../config.ts';
+import { measure, runCalls } from '../figures.ts';
+import { CONNECTIONS } from '../load.ts';
 import type { Work } from '../race.ts';
 
 const WALLETS = 1_000;
@@ -23,10 +22,8 @@ const BALANCE = 1_000_000_000;
 const FIRST_USER_ID = 700_000_000;
 const DEBITS = 200 * SECONDS;
 
-const run = async (debit: (walletId: number) => Promise<unknown>): Promise<Run> => {
-  const took = await timed(() => measure(DEBITS, CONNECTIONS, (index) => debit(index % WALLETS)));
-  return { count: DEBITS, seconds: took / 1_000 };
-};
+const runDebits = (debit: (walletId: number) => Promise<unknown>) => () =>
+  runCalls(DEBITS, CONNECTIONS, (index) => debit(index % WALLETS));
 
 const openWallet = () => {
   const { parts } = connectStack().describe();
@@ -39,12 +36,11 @@ const openWallet = () => {
     signer: openCallerSigner('content', parts.content?.environment as never, log),
     deadlineMs: 30_000,
   });
-  const book = (walletId: number, type: 'income' | 'purchase', amount: number) =>
+  return (walletId: number, type: 'income' | 'purchase', amount: number) =>
     client.call('Book', {
       idempotency_key: randomUUID(),
       bookings: [{ user_id: FIRST_USER_ID + walletId, type, amount }],
     });
-  return { book, close: () => client.close() };
 };
 
 /** The minimum that a debit needs, with the same driver as the service but without a model. */
@@ -88,7 +84,7 @@ const openTransactions = async (uri: string) => {
   await wallets.insertMany(
     Array.from({ length: WALLETS }, (_, index) => ({ _id: index, balance: BALANCE, version: 0 })),
   );
-  return { debit, close: () => connection.close() };
+  return debit;
 };
 
 interface Entry {
@@ -105,7 +101,6 @@ interface Medici {
 
 interface Mongoose {
   connect(uri: string, options: object): Promise<unknown>;
-  disconnect(): Promise<void>;
 }
 
 /** Medici stores no balance that a debit could exceed. It computes a balance from the entries on request. */
@@ -114,37 +109,29 @@ const openMedici = async (uri: string) => {
   const medici = requirePeer<Medici>('medici');
   await mongoose.connect(uri, { dbName: 'bench_medici', maxPoolSize: 50, socketTimeoutMS: 60_000 });
   await medici.initModels();
-  const debit = (walletId: number) =>
+  return (walletId: number) =>
     medici.mongoTransaction(async (session) => {
       const book = new medici.Book('Fitness');
       await book.entry('purchase').debit(`Wallet:${walletId}`, 1).credit('Revenue', 1).commit({ session });
     });
-  return { debit, close: () => mongoose.disconnect() };
 };
 
-export interface Debits {
-  works: Work[];
-  close(): Promise<void>;
-}
-
-/** `withMedici`: whether medici is installed. */
-export const debits = async (withMedici: boolean): Promise<Debits> => {
-  const { MONGODB_URI } = connectStack().describe().servers;
-  const wallet = openWallet();
-  const transactions = await openTransactions(MONGODB_URI);
-  const medici = withMedici ? await openMedici(MONGODB_URI) : undefined;
-  await measure(WALLETS, CONNECTIONS, (index) => wallet.book(index, 'income', BALANCE));
-  const ours = () => run((walletId) => wallet.book(walletId, 'purchase', 1));
-  const bare = { name: 'MongoDB transactions alone', run: () => run(transactions.debit) };
-  const works: Work[] = [{ name: 'wallet debit', run: ours, peer: bare, goals: { rate: GOAL } }];
-  if (medici !== undefined)
-    works.push({ name: 'wallet debit', run: ours, peer: { name: 'medici', run: () => run(medici.debit) } });
+/** Debits, compared with bare transactions. */
+export const debits = async (): Promise<Work> => {
+  const book = openWallet();
+  const bare = await openTransactions(connectStack().describe().servers.MONGODB_URI);
+  await measure(WALLETS, CONNECTIONS, (index) => book(index, 'income', BALANCE));
   return {
-    works,
-    close: async () => {
-      wallet.close();
-      await transactions.close();
-      await medici?.close();
-    },
+    name: 'wallet debit',
+    run: runDebits((walletId) => book(walletId, 'purchase', 1)),
+    peer: { name: 'MongoDB transactions alone', run: runDebits(bare) },
+    goals: { rate: GOAL },
   };
+};
+
+/** The same work, compared with medici; none if it is not installed. */
+export const besideMedici = async ({ name, run }: Work): Promise<Work[]> => {
+  if (PEER_PACKAGES === undefined) return [];
+  const debit = await openMedici(connectStack().describe().servers.MONGODB_URI);
+  return [{ name, run, peer: { name: 'medici', run: runDebits(debit) } }];
 };

@@ -7,10 +7,9 @@ import { api, expectStatus } from '../../test/e2e/support.ts';
 import { SECONDS } from '../config.ts';
 import { type Data, PER_PAGE } from '../data.ts';
 import { load } from '../load.ts';
-import type { FastifyPeers } from '../peers/fastify.ts';
+import type { Peers } from '../peers/peers.ts';
 import type { PocketBase } from '../peers/pocketbase.ts';
 import type { Work } from '../race.ts';
-import { type Replica, startReplica } from '../replica.ts';
 import { COMMON_WORDS, draw, RARE_WORD_MATCHES, rareWords } from '../seed-posts.ts';
 
 /** A route without a database command or a call of another service, as a test of this service's costs verifies. */
@@ -23,20 +22,12 @@ const DRAWN = 20_000;
 const DIRECT_SECONDS = Math.min(SECONDS, 6);
 const CPU_GOAL_MS = 3;
 
-interface Peers {
-  fastify: FastifyPeers | undefined;
-  pocketBase: PocketBase | undefined;
-}
-
 const product = connectStack();
 
 /** `paths` omit the API's prefix. */
-const ofProduct = (paths: readonly string[], token?: string) =>
-  ofGateway(product.part('gateway').url, paths, token);
-
-const ofGateway = (origin: string, paths: readonly string[], token?: string) => () =>
+const ofProduct = (paths: readonly string[], token?: string) => () =>
   load({
-    origin,
+    origin: product.part('gateway').url,
     paths: paths.map((path) => `/api/v1${path}`),
     ...(token === undefined ? {} : { headers: { authorization: `Bearer ${token}` } }),
   });
@@ -133,71 +124,31 @@ const searchPaths = (words: readonly string[]): string[] =>
 const containing = (word: string): string =>
   `filter=${encodeURIComponent(`(title ~ "${word}" || content ~ "${word}")`)}`;
 
-/** `totalCpu` applies without the cache, and so to rows that do not fit into the cache too. */
+/** `totalCpu` is for rows that are not in the cache. */
 const LIST_GOALS = {
   page: { rate: 2, totalCpu: 2.8 },
   rare: { rate: 10, totalCpu: 5 },
   common: { rate: 6, totalCpu: 6 },
 };
 
-interface Lists {
-  name: string;
-  origin: string;
-  replicas: readonly Replica[];
-  growth: number;
-}
-
-/** With the cache, growth has no limit: rows in memory may cost any fraction of the others. */
-const withCache: Lists = {
-  name: '',
-  origin: product.part('gateway').url,
-  replicas: [],
-  growth: Number.POSITIVE_INFINITY,
-};
-
-/** Starts another content without the list cache, and a gateway in front of it. */
-export const startWithoutListCache = async () => {
-  const content = await startReplica('content', { LIST_CACHE_MIB: '0' });
-  const gateway = await startReplica('gateway', { CONTENT_HTTP_URL: content.origin });
-  const replicas = [content, gateway];
-  const lists: Lists = { name: ', without the list cache', origin: gateway.origin, replicas, growth: 1.3 };
-  return {
-    lists,
-    pid: content.pid,
-    stop: () => {
-      for (const { stop } of replicas) stop();
-    },
-  };
-};
-
-/** One row for the product with its cache, which takes turns with the peer, and one for each of `further`. */
-const rowsFor =
-  (further: readonly Lists[]) =>
-  (
-    kind: keyof typeof LIST_GOALS,
-    name: string,
-    paths: readonly string[],
-    { token, peer }: { token?: string | undefined; peer?: Work['peer'] } = {},
-  ): Work[] =>
-    [withCache, ...further].map((lists) => ({
-      name: `${name}${lists.name}`,
-      run: ofGateway(lists.origin, paths, token),
-      replicas: lists.replicas,
-      peer: lists === withCache ? peer : undefined,
-      goals: { ...LIST_GOALS[kind], growth: lists.growth },
-    }));
+const list = (
+  kind: keyof typeof LIST_GOALS,
+  name: string,
+  paths: readonly string[],
+  { token, peer }: { token?: string | undefined; peer?: Work['peer'] } = {},
+): Work => ({
+  name,
+  run: ofProduct(paths, token),
+  peer,
+  // Growth has no limit: rows in memory may cost any fraction of the others.
+  goals: { ...LIST_GOALS[kind], growth: Number.POSITIVE_INFINITY },
+});
 
 const PAGE = '30 posts with files and total';
 const COMMON = `search for a common word, ${COMMON_WORDS.length} words`;
 
-/** `count`: number of posts that pages and words are drawn from. `further`: products measured in addition. */
-export const posts = async (
-  reader: string,
-  count: number,
-  peers: Peers,
-  further: readonly Lists[] = [],
-): Promise<Work[]> => {
-  const rows = rowsFor(further);
+/** `count`: number of posts that pages and words are drawn from. */
+export const posts = async (reader: string, count: number, peers: Peers): Promise<Work[]> => {
   const depths = Math.min(DEPTHS, Math.floor((count * 0.9) / PER_PAGE));
   const queries = Array.from({ length: depths }, (_, index) => `page=${index + 1}`);
   const words = rareWords(count);
@@ -205,43 +156,30 @@ export const posts = async (
   for (const token of [undefined, reader]) {
     const viewer = token === undefined ? 'guest' : 'signed in';
     const peerOn = (of: readonly string[]) => ({ token, peer: peerOf(peers, of, token !== undefined) });
+    const cursors = await cursorPaths(depths, token);
     works.push(
-      ...rows('page', `${PAGE}, first page, ${viewer}`, [FIRST_PAGE], peerOn(queries.slice(0, 1))),
-      ...rows(
-        'page',
-        `${PAGE}, by cursor at ${depths} depths, ${viewer}`,
-        await cursorPaths(depths, token),
-        peerOn(queries),
-      ),
+      list('page', `${PAGE}, first page, ${viewer}`, [FIRST_PAGE], peerOn(queries.slice(0, 1))),
+      list('page', `${PAGE}, by cursor at ${depths} depths, ${viewer}`, cursors, peerOn(queries)),
     );
   }
+  const rare = `search for a word in ${RARE_WORD_MATCHES} posts, ${words.length} words`;
   return [
     ...works,
-    ...rows(
-      'rare',
-      `search for a word in ${RARE_WORD_MATCHES} posts, ${words.length} words`,
-      searchPaths(words),
-      {
-        peer: peerOf(peers, words.map(containing)),
-      },
-    ),
-    ...rows('common', COMMON, searchPaths(COMMON_WORDS), {
-      peer: peerOf(peers, COMMON_WORDS.map(containing)),
-    }),
+    list('rare', rare, searchPaths(words), { peer: peerOf(peers, words.map(containing)) }),
+    list('common', COMMON, searchPaths(COMMON_WORDS), { peer: peerOf(peers, COMMON_WORDS.map(containing)) }),
   ];
 };
 
 /** Pages and words from all `count` posts in random order: with many posts most rows are not in memory. */
-export const anywhere = async (reader: string, count: number, further: readonly Lists[]): Promise<Work[]> => {
-  const rows = rowsFor(further);
+export const anywhere = async (reader: string, count: number): Promise<Work[]> => {
   const pages = async (token?: string) => draw(await cursorPaths(count, token, 100), DRAWN);
   const words = draw(searchPaths(rareWords(count)), DRAWN);
   return [
-    ...rows('page', `${PAGE}, first page, guest`, [FIRST_PAGE]),
-    ...rows('page', `${PAGE}, any page by cursor, guest`, await pages()),
-    ...rows('page', `${PAGE}, any page by cursor, signed in`, await pages(reader), { token: reader }),
-    ...rows('rare', `search for any word in ${RARE_WORD_MATCHES} posts`, words),
-    ...rows('common', COMMON, searchPaths(COMMON_WORDS)),
+    list('page', `${PAGE}, first page, guest`, [FIRST_PAGE]),
+    list('page', `${PAGE}, any page by cursor, guest`, await pages()),
+    list('page', `${PAGE}, any page by cursor, signed in`, await pages(reader), { token: reader }),
+    list('rare', `search for any word in ${RARE_WORD_MATCHES} posts`, words),
+    list('common', COMMON, searchPaths(COMMON_WORDS)),
   ];
 };
 
@@ -259,7 +197,7 @@ const opening = ({ reader, buyer }: Data): Work[] => [
 ];
 
 /** Reads other than lists of posts. */
-export const otherReads = (data: Data, peers: Peers): Work[] => [
+export const otherReads = (data: Data, peers: Peers = {}): Work[] => [
   ...forwarding(data.reader.token, peers),
   direct(peers),
   ...opening(data),

@@ -1,12 +1,12 @@
 /**
  * Each collection has a shard key or a reason to stay on one shard. Service tests compare each recorded command with the keys
- * (`services/<name>/test/shards.ts`). docs/scaling.md is generated from the keys.
+ * (`services/<name>/test/shards.ts`). docs/shard-keys.md is generated from the keys.
  */
 
 import { expectByRecipe } from '@fitness/shared/testing/recipe.ts';
 import type { Sharded, Shards } from '@fitness/shared/testing/shards.ts';
 import { beforeAll, expect, test } from '@jest/globals';
-import { loadShards, RUNTIME, shardedOf } from './generated/scaling.ts';
+import { loadShards, RUNTIME, shardedOf } from './generated/shard-keys.ts';
 import { type Collection, loadCollections } from './schemas.ts';
 import { files, read, SERVICES } from './support.ts';
 

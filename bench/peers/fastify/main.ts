@@ -10,7 +10,7 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { requirePeer } from '../packages.ts';
+import { requirePeer } from '../../config.ts';
 
 type Plugin = Parameters<FastifyInstance['register']>[0];
 type Proxy = FastifyInstance & { jwt: { sign(claims: object): string } };

@@ -1,4 +1,4 @@
-/** Memory use does not grow with file sizes. `npm run bench -- media` prints the figures, and this test limits them. */
+/** Memory use does not grow with file sizes. */
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';

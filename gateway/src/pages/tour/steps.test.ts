@@ -2,18 +2,17 @@ import { readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 import { TOUR_STEPS } from './steps.ts';
 
-const README = readFileSync(new URL('../../../../README.md', import.meta.url), 'utf8');
+const GUIDE = readFileSync(new URL('../../../../docs/guides/apps/tour.md', import.meta.url), 'utf8');
 
 /** A shell function, in one line or several. Captures its name and commands. */
 const FUNCTION = /^(\w+)\(\) \{(?: ([^\n]*) \}[^\n]*|\n(.*?)\n\})$/gms;
 
-/** The addresses that each block of the tour calls. Functions are expanded, and values are replaced with `*`. */
-const readmeTour = (): string[][] => {
-  const [, tour = ''] = /<!-- tour -->(.*)<!-- \/tour -->/s.exec(README) ?? [];
+/** The addresses that each block of the guide calls. Functions are expanded, and values are replaced with `*`. */
+const tourOfGuide = (): string[][] => {
   const functions = new Map(
-    [...tour.matchAll(FUNCTION)].map(([, name = '', line, lines]) => [name, line ?? lines ?? '']),
+    [...GUIDE.matchAll(FUNCTION)].map(([, name = '', line, lines]) => [name, line ?? lines ?? '']),
   );
-  return [...tour.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, block = '']) => {
+  return [...GUIDE.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, block = '']) => {
     const commands = block
       .replaceAll(FUNCTION, '')
       .replaceAll(/^(?:TOKEN=\$\()?(\w+)\b/gm, (call, name) => functions.get(name) ?? call);
@@ -24,11 +23,11 @@ const readmeTour = (): string[][] => {
   });
 };
 
-test('the tour sends the same requests as the tour in README.md, in the same order', () => {
+test('the tour sends the same requests as docs/guides/apps/tour.md, in the same order', () => {
   const steps = TOUR_STEPS.map(({ requests }) =>
     requests.map(({ path }) => path.replaceAll(/\{\w+\}/g, '*')),
   );
-  expect(steps).toEqual(readmeTour());
+  expect(steps).toEqual(tourOfGuide());
 });
 
 test('every value in a request is saved earlier, by its step or by a step before it', () => {

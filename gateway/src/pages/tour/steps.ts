@@ -1,4 +1,4 @@
-/** The tour of README.md as requests that a browser sends. */
+/** The tour of docs/guides/apps/tour.md as requests that a browser sends. */
 import type { Message } from '@fitness/shared/kernel/error.ts';
 import { message } from '@fitness/shared/kernel/error.ts';
 import { DEMO_PASSWORD } from '@fitness/shared/kernel/known-values.ts';

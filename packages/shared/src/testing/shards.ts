@@ -1,6 +1,6 @@
 /**
  * Which shards of a cluster a database command reaches, by the shard keys that each service names in its `test/shards.ts`
- * (docs/scaling.md).
+ * (docs/shard-keys.md).
  */
 import { type Document, isDocument, joinsOf, lookupsOf, type SentCommand } from './lookups.ts';
 

@@ -10,7 +10,7 @@ import {
 } from '@fitness/shared/testing/shards.ts';
 import { markdownTable, read, root, SERVICES } from '../support.ts';
 
-const DOCUMENT = 'docs/scaling.md';
+const DOCUMENT = 'docs/shard-keys.md';
 export const RUNTIME = 'every service';
 
 /** The shard entries of each service. */

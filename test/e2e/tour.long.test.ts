@@ -1,37 +1,47 @@
-/** Executes the tour in README.md unchanged, on a separate product because it advances the clock. */
+/** Executes the calls of README.md and the tour unchanged, on a separate product because the tour advances the clock. */
 import { DAY_MS } from '@fitness/shared/kernel/clock.ts';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { type OwnProduct, startOwnProduct } from './own-product.ts';
 import { runShellBlocks } from './shell-blocks.ts';
 
-/** The output of each block. */
+/** The output of each block of the tour. */
 let printed: string[];
+
+/** The output of the calls in README.md. */
+let calls: string;
 
 let product: OwnProduct;
 
 beforeAll(async () => {
   product = await startOwnProduct(1);
   const env = { API: `${product.stack.url}/api/v1`, SANDBOX: product.stack.sandboxUrl };
-  printed = await runShellBlocks('README.md', env, /<!-- tour -->.*<!-- \/tour -->/s);
+  calls = (await runShellBlocks('README.md', env)).join('\n');
+  printed = await runShellBlocks('docs/guides/apps/tour.md', env);
 }, 180_000);
 
 afterAll(() => product?.close());
 
-/** The JSON documents that a block has printed, in order. */
-const answers = (block: number): unknown[] =>
-  (printed[block] ?? '')
+const parse = (text: string): unknown[] =>
+  text
     .trim()
     .split(/(?<=\})\n(?=\{)/)
-    .map((text) => JSON.parse(text));
+    .map((document) => JSON.parse(document));
+
+/** The JSON documents that a block has printed, in order. */
+const answers = (block: number): unknown[] => parse(printed[block] ?? '');
+
+const BLOCKED = {
+  error: expect.any(String),
+  code: 'account_deletion_blocked',
+  blockers: expect.arrayContaining([expect.objectContaining({ code: 'pending_withdrawal' })]),
+};
+
+test('the calls of README.md read the balance and list the blockers', () => {
+  expect(parse(calls)).toEqual([{ balance: expect.any(Number) }, BLOCKED]);
+});
 
 test('the tour lists the blockers', () => {
-  expect(answers(0)).toEqual([
-    {
-      error: expect.any(String),
-      code: 'account_deletion_blocked',
-      blockers: expect.arrayContaining([expect.objectContaining({ code: 'pending_withdrawal' })]),
-    },
-  ]);
+  expect(answers(0)).toEqual([BLOCKED]);
 });
 
 test('the tour sends and confirms the code', () => {
