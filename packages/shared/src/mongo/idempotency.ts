@@ -16,14 +16,6 @@ import {
 } from './idempotency-claims.ts';
 import { isOutcomeUnknown } from './transaction.ts';
 
-export {
-  type CrossServiceCheck,
-  createIdempotencyIndexes,
-  runningError,
-  type StoredReply,
-  TTL_MS,
-} from './idempotency-claims.ts';
-
 /**
  * Stores the reply for `result` in the transaction of the effect. A use case calls it last inside its
  * transaction. Throws `idempotency.running` if another run has taken over the key.

@@ -13,7 +13,7 @@ import type { EventConsumer } from '../messaging/consumer.ts';
 import { EVENT_OUTCOMES } from '../messaging/consumer-context.ts';
 import { startRelay } from '../messaging/relay.ts';
 import { startConsumers } from '../messaging/start-consumers.ts';
-import { createIdempotencyIndexes } from '../mongo/idempotency.ts';
+import { createIdempotencyIndexes } from '../mongo/idempotency-claims.ts';
 import { ensureIndexes } from '../mongo/indexes.ts';
 import { createRateLimitIndexes } from '../mongo/rate-limit-windows.ts';
 import { type Upgrade, upgradeData } from '../mongo/upgrades.ts';

@@ -10,7 +10,7 @@ import {
   WITHOUT_CHANGES,
 } from '@fitness/shared/lists/versions.ts';
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
-import { isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
+import { ignoreDuplicate } from '@fitness/shared/mongo/transaction.ts';
 import type { TotalKey } from '../domain/post-lists.ts';
 import type { CounterDocument, MovingProfile } from './models/counters.ts';
 import type { Models } from './models.ts';
@@ -139,9 +139,7 @@ export const createCounters = ({ counters }: Models): Counters => {
       const existing = new Set((await counters.find({}, { _id: 1 }).lean()).map(({ _id }) => _id));
       for (const _id of [...POST_COUNTERS, ...SERVICE_COUNTERS]) {
         if (existing.has(_id)) continue;
-        await counters.create({ _id, counts: {}, newest: 0 }).catch((error: unknown) => {
-          if (!isDuplicateKey(error)) throw error;
-        });
+        await counters.create({ _id, counts: {}, newest: 0 }).catch(ignoreDuplicate);
       }
     },
     incrementPosts: increment(counters, POST_COUNTERS),

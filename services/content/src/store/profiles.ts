@@ -1,6 +1,6 @@
 /** The read model of profiles: copies of gyms and accounts, with the number of posts of each. */
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
-import { isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
+import { ignoreDuplicate } from '@fitness/shared/mongo/transaction.ts';
 import { type BlogFilter, COUNT_KEYS, countIn, NO_POSTS, type ProfileCounts } from '../domain/post-lists.ts';
 import {
   type ProfileKind,
@@ -96,9 +96,13 @@ const emptyProfile = (ref: ProfileRef, { state, version }: VersionedProfileState
 const incOf = (deltas: Partial<ProfileCounts>): Record<string, number> =>
   Object.fromEntries(Object.entries(deltas).map(([key, by]) => [`counts.${key}`, by]));
 
-const createCountHidden =
-  (profiles: Models['profiles']): Profiles['countHidden'] =>
-  async (userId, kinds, blog) => {
+export const createProfiles = ({ profiles }: Models): Profiles => ({
+  find: async (refs) => {
+    if (refs.length === 0) return new Map();
+    const documents = await profiles.find({ _id: trusted({ $in: refs.map(profileKey) }) }).lean();
+    return new Map(documents.map((document) => [document._id, fromDocument(document)]));
+  },
+  countHidden: async (userId, kinds, blog) => {
     const documents = await profiles.find({ owner_user_id: userId }).lean();
     return documents
       .map(fromDocument)
@@ -111,51 +115,10 @@ const createCountHidden =
           sum + countIn(counts, state, 'all', blog) - countIn(counts, state, 'public', blog),
         0,
       );
-  };
-
-const createSums =
-  (profiles: Models['profiles']): Profiles['sums'] =>
-  async (session) => {
-    const groups = await profiles
-      .aggregate<
-        ProfileCounts & {
-          _id: Pick<ProfileDocument, 'kind' | 'is_active' | 'gone' | 'moved_through'>;
-          newest: number;
-        }
-      >([
-        {
-          $group: {
-            _id: { kind: '$kind', is_active: '$is_active', gone: '$gone', moved_through: '$moved_through' },
-            newest: { $max: '$newest' },
-            ...Object.fromEntries(COUNT_KEYS.map((key) => [key, { $sum: `$counts.${key}` }])),
-          },
-        },
-      ])
-      .session(session);
-    return groups.map(({ _id, newest, ...counts }) => ({
-      kind: _id.kind,
-      shown: { isActive: _id.is_active && _id.moved_through === undefined, gone: _id.gone },
-      counts,
-      newest,
-    }));
-  };
-
-export const createProfiles = ({ profiles }: Models): Profiles => ({
-  countHidden: createCountHidden(profiles),
-  sums: createSums(profiles),
-  find: async (refs) => {
-    if (refs.length === 0) return new Map();
-    const documents = await profiles.find({ _id: trusted({ $in: refs.map(profileKey) }) }).lean();
-    return new Map(documents.map((document) => [document._id, fromDocument(document)]));
   },
   insertIfMissing: async (ref, profile) => {
     const fresh = { $setOnInsert: emptyProfile(ref, profile) };
-    try {
-      await profiles.updateOne({ _id: profileKey(ref) }, fresh, { upsert: true });
-    } catch (error) {
-      // A concurrent upsert inserted it first.
-      if (!isDuplicateKey(error)) throw error;
-    }
+    await profiles.updateOne({ _id: profileKey(ref) }, fresh, { upsert: true }).catch(ignoreDuplicate);
   },
   findOne: async (session, ref) => {
     const document = await profiles.findById(profileKey(ref)).session(session).lean();
@@ -189,6 +152,30 @@ export const createProfiles = ({ profiles }: Models): Profiles => ({
   },
   setCounts: async (session, ref, counts, newest) => {
     await profiles.updateOne({ _id: profileKey(ref) }, { $set: { counts, newest } }, { session });
+  },
+  sums: async (session) => {
+    const groups = await profiles
+      .aggregate<
+        ProfileCounts & {
+          _id: Pick<ProfileDocument, 'kind' | 'is_active' | 'gone' | 'moved_through'>;
+          newest: number;
+        }
+      >([
+        {
+          $group: {
+            _id: { kind: '$kind', is_active: '$is_active', gone: '$gone', moved_through: '$moved_through' },
+            newest: { $max: '$newest' },
+            ...Object.fromEntries(COUNT_KEYS.map((key) => [key, { $sum: `$counts.${key}` }])),
+          },
+        },
+      ])
+      .session(session);
+    return groups.map(({ _id, newest, ...counts }) => ({
+      kind: _id.kind,
+      shown: { isActive: _id.is_active && _id.moved_through === undefined, gone: _id.gone },
+      counts,
+      newest,
+    }));
   },
   all: async function* () {
     for await (const document of profiles.find({}).lean().cursor()) yield fromDocument(document);

@@ -231,12 +231,7 @@ export const createTrainees = (models: Models, realTime: Clock): Trainees => {
   const { trainees, purchaseKeys } = models;
   return {
     find: async (id, session) =>
-      orUndefined(
-        await trainees
-          .findById(id)
-          .session(session ?? null)
-          .lean(),
-      ),
+      orUndefined(await trainees.findById(id, null, session && { session }).lean()),
     insert: createInsert(models, realTime),
     findByKey: async (key, now) => {
       const purchaseKey = await purchaseKeys.findById(key).lean();

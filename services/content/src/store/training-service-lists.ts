@@ -6,6 +6,7 @@ import { searchIn } from '@fitness/shared/lists/match.ts';
 import { readRankedPage } from '@fitness/shared/lists/pages.ts';
 import type { RowTexts } from '@fitness/shared/lists/texts.ts';
 import type { ListVersions } from '@fitness/shared/lists/versions.ts';
+import { countMatches } from '@fitness/shared/mongo/count-matches.ts';
 import type { TrainingService } from '../domain/training-service.ts';
 import type { TrainingServiceDocument } from './models/training-services.ts';
 import type { Models } from './models.ts';
@@ -82,11 +83,8 @@ export const createTrainingServiceLists = (
         request,
       );
     },
-    count: async (facet, filter) => {
-      const stages = matchStages({ facets: facet }, conditionOf(filter));
-      const [counted] = await trainingServices.aggregate<{ total: number }>([...stages, { $count: 'total' }]);
-      return counted?.total ?? 0;
-    },
+    count: (facet, filter) =>
+      countMatches(trainingServices, matchStages({ facets: facet }, conditionOf(filter))),
     countIn: (facets, versions) => lists.count({ facets }, versions),
   };
 };

@@ -110,10 +110,7 @@ export const createTrainingServices = (
   return {
     isPersonal: isPersonalTrainingServiceField,
     find: async (id, session) => {
-      const document = await trainingServices
-        .findById(id, { facets: 0 })
-        .session(session ?? null)
-        .lean();
+      const document = await trainingServices.findById(id, { facets: 0 }, session && { session }).lean();
       return document === null ? undefined : fromDocument(document);
     },
     findMany: async (ids) => {

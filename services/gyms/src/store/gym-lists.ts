@@ -4,6 +4,7 @@ import { createLists, type ListCache } from '@fitness/shared/lists/index.ts';
 import type { ListKey, Lists } from '@fitness/shared/lists/list.ts';
 import { searchIn } from '@fitness/shared/lists/match.ts';
 import { readRankedPage } from '@fitness/shared/lists/pages.ts';
+import { countMatches } from '@fitness/shared/mongo/count-matches.ts';
 import type { Collection, Connection, Model, PipelineStage } from 'mongoose';
 import type { Point } from '../domain/geohash.ts';
 import type { Gym } from '../domain/gym.ts';
@@ -55,10 +56,7 @@ const createLicensesToReview = (gyms: Model<GymDocument>): GymLists['listLicense
         ]);
         return documents.map(toGym);
       },
-      count: async (): Promise<number> => {
-        const [counted] = await gyms.aggregate<{ total: number }>([...stages(0), { $count: 'total' }]);
-        return counted?.total ?? 0;
-      },
+      count: () => countMatches(gyms, stages(0)),
       keyOf,
     };
   };
@@ -74,15 +72,6 @@ const createLicensesToReview = (gyms: Model<GymDocument>): GymLists['listLicense
     (gym) => gym.id,
   );
   return (page) => readParts([unreviewed, renamed], page);
-};
-
-/** The number of gyms in a list with a filter, without its search text. */
-const countFiltered = async (gyms: Model<GymDocument>, query: GymQuery): Promise<number> => {
-  const [counted] = await gyms.aggregate<{ total: number }>([
-    ...toStages(conditionsOf(query)),
-    { $count: 'total' },
-  ]);
-  return counted?.total ?? 0;
 };
 
 /**
@@ -140,7 +129,8 @@ export const createGymLists = (
       const counted = await counters.totals();
       const { newest, versions } = counted;
       const keyed = await chooseKeys(query, counted);
-      const total = isFiltered(query) ? await countFiltered(gyms, query) : keyed.total;
+      // Without the search text.
+      const total = isFiltered(query) ? await countMatches(gyms, toStages(conditionsOf(query))) : keyed.total;
       const listed = {
         ...{ ...keyed, newest, search: searchIn(SEARCHED, search), versions },
         accept: isFiltered(query) ? acceptsRow(query) : undefined,

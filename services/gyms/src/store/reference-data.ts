@@ -3,7 +3,7 @@
 import { LOCALES } from '@fitness/shared/kernel/i18n/translate.ts';
 import type { PageOf, PageRequest } from '@fitness/shared/kernel/page.ts';
 import { privacy, retain } from '@fitness/shared/mongo/privacy.ts';
-import { isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
+import { ignoreDuplicate } from '@fitness/shared/mongo/transaction.ts';
 import { type Connection, type Model, Schema, trusted } from 'mongoose';
 import type { CityRow, LocalizedName, MajorRow, StateRow } from '../domain/reference-data.ts';
 
@@ -80,12 +80,7 @@ const upsertRows = async <Row extends { id: number }>(
   const operations = missing.map(({ id, ...set }) => ({
     updateOne: { filter: { _id: id }, update: { $set: set }, upsert: true },
   }));
-  try {
-    await model.collection.bulkWrite(operations as never, { ordered: false });
-  } catch (error) {
-    // Another replica has inserted the row at the same time.
-    if (!isDuplicateKey(error)) throw error;
-  }
+  await model.collection.bulkWrite(operations as never, { ordered: false }).catch(ignoreDuplicate);
   return inOrder;
 };
 

@@ -1,5 +1,6 @@
 /** The grants of OAuth clients: their lists, and their revocation with everything that was issued under them. */
 import { type ClientSession, type Connection, trusted } from '@fitness/shared/mongo/connect.ts';
+import { countMatches } from '@fitness/shared/mongo/count-matches.ts';
 import { STEP_MAX, TooManyRows } from '@fitness/shared/mongo/steps.ts';
 import { type OauthRecord, oauthRecordModel } from './oauth-record.ts';
 import type { Revocations } from './revocations.ts';
@@ -90,14 +91,8 @@ export const createGrantReads = (connection: Connection) => {
         { $limit: window.limit },
       ]),
 
-    countGrants: async (userId: number, now: Date): Promise<number> => {
-      const [counted] = await records.aggregate<{ total: number }>([
-        grantsOf(userId),
-        { $match: { expires_at: { $gt: now } } },
-        { $count: 'total' },
-      ]);
-      return counted?.total ?? 0;
-    },
+    countGrants: (userId: number, now: Date): Promise<number> =>
+      countMatches(records, [grantsOf(userId), { $match: { expires_at: { $gt: now } } }]),
 
     /** Writes nothing if the grant was used after `before` or is revoked. */
     markGrantUsed: async (grantKey: string, now: Date, before: Date): Promise<void> => {

@@ -1,6 +1,7 @@
 /** Credentials, stored under the hash of their token. Revoking deletes the document (token-revocation.ts). */
 import type { SessionPage } from '@fitness/shared/kernel/caller.ts';
 import { type ClientSession, type Connection, trusted } from '@fitness/shared/mongo/connect.ts';
+import { countMatches } from '@fitness/shared/mongo/count-matches.ts';
 import type { Model } from 'mongoose';
 import { createLoginKeys, type FoundKey } from './login-keys.ts';
 import type { Revocations } from './revocations.ts';
@@ -102,10 +103,7 @@ const createReads = (connection: Connection) => {
   return {
     /** Returns a credential that has not expired at `now`. */
     findLive: async (hash: string, now: Date, session?: ClientSession): Promise<Token | null> => {
-      const token = await tokens
-        .findById(hash)
-        .session(session ?? null)
-        .lean<Token>();
+      const token = await tokens.findById(hash, null, session && { session }).lean<Token>();
       return token !== null && token.expires_at > now ? token : null;
     },
 
@@ -137,13 +135,7 @@ const createReads = (connection: Connection) => {
         { $limit: window.limit },
       ]),
 
-    countNumbered: async (userId: number, kind: NumberedKind, now: Date): Promise<number> => {
-      const [counted] = await tokens.aggregate<{ total: number }>([
-        ofKind(userId, kind),
-        { $match: { expires_at: { $gt: now } } },
-        { $count: 'total' },
-      ]);
-      return counted?.total ?? 0;
-    },
+    countNumbered: (userId: number, kind: NumberedKind, now: Date): Promise<number> =>
+      countMatches(tokens, [ofKind(userId, kind), { $match: { expires_at: { $gt: now } } }]),
   };
 };

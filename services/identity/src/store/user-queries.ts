@@ -2,6 +2,8 @@
 import { createLists } from '@fitness/shared/lists/index.ts';
 import type { Listed, ListKey, ListQuery, RowSearch, Slice } from '@fitness/shared/lists/list.ts';
 import { type ClientSession, type Connection, trusted } from '@fitness/shared/mongo/connect.ts';
+import { countMatches } from '@fitness/shared/mongo/count-matches.ts';
+import type { PipelineStage } from 'mongoose';
 import type { UserSearch } from '../domain/search-text.ts';
 import { NO_USER_ID, type User } from '../domain/user.ts';
 import {
@@ -12,6 +14,7 @@ import {
   toUser,
   userModel,
   userTextModel,
+  WITHOUT_INTERNAL_FIELDS,
 } from './user-document.ts';
 
 export interface UserFilter {
@@ -28,6 +31,8 @@ export interface DueAccount {
 }
 
 const DUE_BATCH_SIZE = 100;
+/** About 100 KB of ids. */
+const ID_BATCH_SIZE = 5_000;
 
 const keysOf = ({ standings, isTrainer, roleId }: UserFilter): ListKey[] => {
   if (roleId !== undefined) return [{ role_ids: roleId }];
@@ -157,3 +162,94 @@ export const createStandingQueries = (connection: Connection) => {
     },
   };
 };
+/**
+ * Two `$match` stages, which MongoDB treats as one. The first filters by a single indexed field, so that even simple query
+ * planners use the index. It is the license document, because most accounts have none.
+ */
+const licensesToReview = (afterMediaId: number): PipelineStage.Match[] => [
+  { $match: { trainer_license_media_id: { $gt: afterMediaId } } },
+  { $match: { trainer_license_approved: null } },
+];
+
+/** Repeats the condition of its partial index. */
+const RENAMED_SINCE_REVIEW: PipelineStage.Match = {
+  $match: { trainer_license_reviewed_name: { $gt: '' } },
+};
+
+/** Accounts whose trainer license an operator should review. */
+export const createLicenseQueries = (connection: Connection) => {
+  const users = userModel(connection);
+  const readWindow = async (
+    stages: PipelineStage[],
+    { skip, limit }: { skip: number; limit: number },
+  ): Promise<User[]> => {
+    const page = [{ $skip: skip }, { $limit: limit }, { $project: WITHOUT_INTERNAL_FIELDS }];
+    return (await users.aggregate<User>([...stages, ...page])).map(toUser);
+  };
+  return {
+    /** Accounts with a trainer license that has not been reviewed, oldest document first. */
+    licensesToReview: (window: { skip: number; limit: number; afterMediaId: number }): Promise<User[]> =>
+      readWindow(
+        [...licensesToReview(window.afterMediaId), { $sort: { trainer_license_media_id: 1 } }],
+        window,
+      ),
+
+    /** Accounts whose name has changed since their trainer license was reviewed, in the order of ids. */
+    renamedSinceReview: (window: { skip: number; limit: number; afterId: number }): Promise<User[]> =>
+      readWindow(
+        [RENAMED_SINCE_REVIEW, { $match: { _id: { $gt: window.afterId } } }, { $sort: { _id: 1 } }],
+        window,
+      ),
+
+    countRenamedSinceReview: (): Promise<number> => countMatches(users, [RENAMED_SINCE_REVIEW]),
+
+    countLicensesToReview: (): Promise<number> => countMatches(users, licensesToReview(0)),
+  };
+};
+
+export const createReferralQueries = (connection: Connection) => {
+  const users = userModel(connection);
+  return {
+    /** The number of direct referrals of each user, including erased ones. Users without referrals are missing. */
+    countReferralsByUser: async (ids: readonly number[]): Promise<Map<number, number>> => {
+      const groups = await users.aggregate<{ _id: number; count: number }>([
+        { $match: { referrer_user_id: { $in: [...ids] } } },
+        { $group: { _id: '$referrer_user_id', count: { $sum: 1 } } },
+      ]);
+      return new Map(groups.map(({ _id, count }) => [_id, count]));
+    },
+
+    /** The number of direct referrals of all these users together, including erased ones. */
+    countReferralsOfAll: (ids: readonly number[]): Promise<number> =>
+      users.countDocuments({ referrer_user_id: anyOf(ids) }),
+
+    /**
+     * The ids of direct referrals of these users who have referrals themselves, including erased ones. They come in
+     * batches, because one user may have a million.
+     */
+    referredReferrers: async function* (ids: readonly number[]): AsyncGenerator<number[]> {
+      // The driver's cursor, because creating a mongoose document for each of a million ids dominates the time.
+      const cursor = users.collection.aggregate(
+        [
+          { $match: { referrer_user_id: anyOf(ids), ...(ids.length === 1 ? HAS_REFERRALS : {}) } },
+          { $match: HAS_REFERRALS },
+          { $project: { _id: 1 } },
+        ],
+        { batchSize: ID_BATCH_SIZE },
+      );
+      try {
+        while (await cursor.hasNext()) {
+          yield cursor.readBufferedDocuments().map(({ _id }) => Number(_id));
+        }
+      } finally {
+        await cursor.close();
+      }
+    },
+  };
+};
+
+const HAS_REFERRALS = { has_referrals: true };
+
+/** Compares a single id for equality, so that the next field of the index also narrows the scan. */
+const anyOf = (ids: readonly number[]) =>
+  ids.length === 1 ? (ids[0] ?? NO_USER_ID) : trusted({ $in: [...ids] });

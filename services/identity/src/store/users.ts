@@ -7,9 +7,7 @@ import { inTransaction, isDuplicateKey } from '@fitness/shared/mongo/transaction
 import { LOGIN_FIELDS, type LoginField, loginKey, loginKeysOf } from '../domain/login.ts';
 import { type SearchedFields, searchGrams } from '../domain/search-text.ts';
 import { NO_USER_ID, type User } from '../domain/user.ts';
-import { createLicenseQueries } from './license-queries.ts';
 import { createLoginKeys, type FoundKey, type LoginKeys, TakenError } from './login-keys.ts';
-import { createReferralQueries } from './referral-queries.ts';
 import type { Revocations } from './revocations.ts';
 import { createDeletionSchedule, createErasure } from './user-deletion.ts';
 import {
@@ -23,7 +21,13 @@ import {
   userTextModel,
   WITH_ERASED_AT,
 } from './user-document.ts';
-import { createRoleQueries, createStandingQueries, createUserQueries } from './user-queries.ts';
+import {
+  createLicenseQueries,
+  createReferralQueries,
+  createRoleQueries,
+  createStandingQueries,
+  createUserQueries,
+} from './user-queries.ts';
 import { createWrites } from './user-writes.ts';
 
 export type { DueAccount, UserFilter } from './user-queries.ts';

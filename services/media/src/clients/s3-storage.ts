@@ -85,8 +85,10 @@ const isMissing = (error: unknown): boolean => {
 const missing = (cause: unknown): Error =>
   Object.assign(new Error('no such object', { cause }), { code: FILE_MISSING });
 
-/** Calls the storage through a circuit breaker. */
-const createCalls = (metrics: Metrics | undefined) => {
+export const createS3Storage = async (options: S3Options, metrics?: Metrics): Promise<Storage> => {
+  const spool = await createSpool(join(options.directory, 'arriving'));
+  const client = new S3Client(clientConfig(options, SOCKETS));
+  const downloads = new S3Client(clientConfig(options, DOWNLOAD_SOCKETS));
   const measured = (work: () => Promise<unknown>): Promise<unknown> =>
     metrics === undefined ? work() : metrics.measureProvider('storage', work, isRefusal);
   const breaker = createCircuitBreaker(measured, {
@@ -95,6 +97,7 @@ const createCalls = (metrics: Metrics | undefined) => {
     resetTimeoutMs: BREAKER_RESET_MS,
     isRefusal,
   });
+  const Bucket = options.bucket;
 
   /** Throws `FILE_MISSING` for an object that does not exist, and `unavailable` for every other failure. */
   const call = async <Answer>(what: string, work: () => Promise<Answer>): Promise<Answer> => {
@@ -104,16 +107,6 @@ const createCalls = (metrics: Metrics | undefined) => {
       throw isMissing(error) ? missing(error) : unavailable(`storage: ${what}`, error);
     }
   };
-
-  return { call, stop: () => breaker.shutdown() };
-};
-
-export const createS3Storage = async (options: S3Options, metrics?: Metrics): Promise<Storage> => {
-  const spool = await createSpool(join(options.directory, 'arriving'));
-  const client = new S3Client(clientConfig(options, SOCKETS));
-  const downloads = new S3Client(clientConfig(options, DOWNLOAD_SOCKETS));
-  const { call, stop } = createCalls(metrics);
-  const Bucket = options.bucket;
 
   const put = ({ key, size, sha256 }: StoredFile): Promise<unknown> =>
     client.send(
@@ -164,7 +157,7 @@ export const createS3Storage = async (options: S3Options, metrics?: Metrics): Pr
       await call('check', () => client.send(new HeadBucketCommand({ Bucket })));
     },
     close: () => {
-      stop();
+      breaker.shutdown();
       client.destroy();
       downloads.destroy();
     },

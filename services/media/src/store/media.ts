@@ -133,26 +133,6 @@ const toDocument = (row: MediaRow): MediaDocument => ({
     : { document_key: documentKey(row, row.purpose) }),
 });
 
-const createFindPublic =
-  (model: Model<MediaDocument>): Media['findPublic'] =>
-  async (targets, session) => {
-    const limits = new Map(targets.map((target) => [targetKey(target), target.limit]));
-    const most = [...limits.values()].reduce((sum, limit) => sum + limit, 0);
-    const together = await model
-      .find({ public_target: trusted({ $in: [...limits.keys()] }) }, WITHOUT_VARIANTS, { limit: most + 1 })
-      .session(session ?? null)
-      .lean<MediaDocument[]>();
-    if (together.length <= most) return oldestOfEach(together, limits);
-    // Some target exceeds its limit. Each target is read on its own, so that no target's rows crowd out another's.
-    const alone = [...limits].map(([key, limit]) =>
-      model
-        .find({ public_target: key }, WITHOUT_VARIANTS, { sort: { _id: 1 }, limit })
-        .session(session ?? null)
-        .lean<MediaDocument[]>(),
-    );
-    return oldestOfEach((await Promise.all(alone)).flat(), limits);
-  };
-
 export const createMedia = (connection: Connection): Media => {
   const model: Model<MediaDocument> =
     connection.models.Media ?? connection.model<MediaDocument>('Media', schema);
@@ -163,7 +143,23 @@ export const createMedia = (connection: Connection): Media => {
   return {
     isPersonal,
     find: async (id) => (await model.findById(id).lean<MediaRow>()) ?? undefined,
-    findPublic: createFindPublic(model),
+    findPublic: async (targets, session) => {
+      const limits = new Map(targets.map((target) => [targetKey(target), target.limit]));
+      const most = [...limits.values()].reduce((sum, limit) => sum + limit, 0);
+      const together = await model
+        .find({ public_target: trusted({ $in: [...limits.keys()] }) }, WITHOUT_VARIANTS, { limit: most + 1 })
+        .session(session ?? null)
+        .lean<MediaDocument[]>();
+      if (together.length <= most) return oldestOfEach(together, limits);
+      // Some target exceeds its limit. Each target is read on its own, so that no target's rows crowd out another's.
+      const alone = [...limits].map(([key, limit]) =>
+        model
+          .find({ public_target: key }, WITHOUT_VARIANTS, { sort: { _id: 1 }, limit })
+          .session(session ?? null)
+          .lean<MediaDocument[]>(),
+      );
+      return oldestOfEach((await Promise.all(alone)).flat(), limits);
+    },
     isFull: async (session, target, limit) => {
       const rows = await model
         .find({ public_target: targetKey(target) }, { _id: 1 }, { limit, ...(session && { session }) })

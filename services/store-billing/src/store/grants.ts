@@ -64,10 +64,39 @@ export const fromBoostDocument = (document: BoostDocument): Boost => ({
   createdAt: document.created_at,
 });
 
-const createRunning = ({
-  subscriptions,
-  boosts,
-}: Models): Pick<Grants, 'runningSubscriptions' | 'liveBoosts'> => ({
+export const createGrants = ({ subscriptions, boosts }: Models, sequences: Sequences): Grants => ({
+  nextId: (kind) => sequences.next(kind === 'premium' ? 'subscription' : 'boost'),
+  insert: async (session, grant) => {
+    const common = {
+      _id: grant.id,
+      user_id: grant.userId,
+      starts_at: grant.startsAt,
+      source: grant.source,
+      created_at: grant.createdAt,
+      version: 1,
+    };
+    if (grant.kind === 'premium') {
+      const end = { expires_at: grant.expiresAt, expiry_notice_due_at: expiryNoticeAt(grant) };
+      const document = { ...common, ...end, type: grant.type };
+      return insertUnvalidated(subscriptions, session, document);
+    }
+    const { target, level, endsAt } = grant;
+    const boosted = { target: targetKey(target), boostable_type: target.type, boostable_id: target.id };
+    const document = { ...common, ...boosted, level, ends_at: endsAt, end_due_at: endsAt };
+    return insertUnvalidated(boosts, session, document);
+  },
+  find: async (kind, id, session) => {
+    if (kind === 'premium') {
+      const document = await subscriptions
+        .findById(id, null, session === undefined ? {} : { session })
+        .lean<SubscriptionDocument>();
+      return document === null ? undefined : fromSubscriptionDocument(document);
+    }
+    const document = await boosts
+      .findById(id, null, session === undefined ? {} : { session })
+      .lean<BoostDocument>();
+    return document === null ? undefined : fromBoostDocument(document);
+  },
   runningSubscriptions: async (userIds, now) => {
     if (userIds.length === 0) return [];
     // Two stages: a query planner that uses one field per `$match` still uses the index. MongoDB merges them.
@@ -85,16 +114,28 @@ const createRunning = ({
     ]);
     return rows.map(fromBoostDocument);
   },
-});
-
-type DueNotices =
-  | 'boostsWithUnpublishedEnd'
-  | 'markEndPublished'
-  | 'subscriptionsWithDueNotice'
-  | 'takeExpiryNotice';
-
-/** The ends that are to be published or announced. */
-const createDueNotices = ({ subscriptions, boosts }: Models): Pick<Grants, DueNotices> => ({
+  end: async (session, kind, id, now) => {
+    const running = trusted({ $gt: now });
+    const after = { session, returnDocument: 'after' as const };
+    if (kind === 'premium') {
+      const ended = await subscriptions
+        .findOneAndUpdate(
+          { _id: id, expires_at: running },
+          { $set: { expires_at: now }, $inc: { version: 1 } },
+          after,
+        )
+        .lean<SubscriptionDocument>();
+      return ended === null ? undefined : { grant: fromSubscriptionDocument(ended), version: ended.version };
+    }
+    const ended = await boosts
+      .findOneAndUpdate(
+        { _id: id, ends_at: running },
+        { $set: { ends_at: now, end_due_at: null }, $inc: { version: 1 } },
+        after,
+      )
+      .lean<BoostDocument>();
+    return ended === null ? undefined : { grant: fromBoostDocument(ended), version: ended.version };
+  },
   boostsWithUnpublishedEnd: createDueIdQueue(boosts, { due: 'end_due_at', user: 'user_id' }),
   markEndPublished: async (session, id) => {
     const document = await boosts
@@ -122,67 +163,3 @@ const createDueNotices = ({ subscriptions, boosts }: Models): Pick<Grants, DueNo
     return { subscription: fromSubscriptionDocument(document), version: document.version };
   },
 });
-
-export const createGrants = (models: Models, sequences: Sequences): Grants => {
-  const { subscriptions, boosts } = models;
-  return {
-    nextId: (kind) => sequences.next(kind === 'premium' ? 'subscription' : 'boost'),
-    insert: async (session, grant) => {
-      const common = {
-        _id: grant.id,
-        user_id: grant.userId,
-        starts_at: grant.startsAt,
-        source: grant.source,
-        created_at: grant.createdAt,
-        version: 1,
-      };
-      if (grant.kind === 'premium') {
-        const end = { expires_at: grant.expiresAt, expiry_notice_due_at: expiryNoticeAt(grant) };
-        const document = { ...common, ...end, type: grant.type };
-        return insertUnvalidated(subscriptions, session, document);
-      }
-      const { target, level, endsAt } = grant;
-      const boosted = { target: targetKey(target), boostable_type: target.type, boostable_id: target.id };
-      const document = { ...common, ...boosted, level, ends_at: endsAt, end_due_at: endsAt };
-      return insertUnvalidated(boosts, session, document);
-    },
-    find: async (kind, id, session) => {
-      if (kind === 'premium') {
-        const document = await subscriptions
-          .findById(id, null, session === undefined ? {} : { session })
-          .lean<SubscriptionDocument>();
-        return document === null ? undefined : fromSubscriptionDocument(document);
-      }
-      const document = await boosts
-        .findById(id, null, session === undefined ? {} : { session })
-        .lean<BoostDocument>();
-      return document === null ? undefined : fromBoostDocument(document);
-    },
-    ...createRunning(models),
-    end: async (session, kind, id, now) => {
-      const running = trusted({ $gt: now });
-      const after = { session, returnDocument: 'after' as const };
-      if (kind === 'premium') {
-        const ended = await subscriptions
-          .findOneAndUpdate(
-            { _id: id, expires_at: running },
-            { $set: { expires_at: now }, $inc: { version: 1 } },
-            after,
-          )
-          .lean<SubscriptionDocument>();
-        return ended === null
-          ? undefined
-          : { grant: fromSubscriptionDocument(ended), version: ended.version };
-      }
-      const ended = await boosts
-        .findOneAndUpdate(
-          { _id: id, ends_at: running },
-          { $set: { ends_at: now, end_due_at: null }, $inc: { version: 1 } },
-          after,
-        )
-        .lean<BoostDocument>();
-      return ended === null ? undefined : { grant: fromBoostDocument(ended), version: ended.version };
-    },
-    ...createDueNotices(models),
-  };
-};

@@ -1,6 +1,7 @@
 /** The refund queue: purchases that were paid at the store but cannot be granted. */
 import { type PageOf, type PageRequest, toPage } from '@fitness/shared/kernel/page.ts';
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
+import { countMatches } from '@fitness/shared/mongo/count-matches.ts';
 import { createDueRowQueue } from '@fitness/shared/mongo/due-queue.ts';
 import type { IsPersonal } from '@fitness/shared/mongo/privacy.ts';
 import type { Sequences } from '@fitness/shared/mongo/sequence.ts';
@@ -91,9 +92,7 @@ const createPage =
       { $skip: request.mode === 'page' ? request.skip : 0 },
       { $limit: request.perPage + 1 },
     ]);
-    const count = async (): Promise<number> =>
-      (await refunds.aggregate<{ total: number }>([...open, { $count: 'total' }]))[0]?.total ?? 0;
-    const total = request.mode === 'page' ? await count() : undefined;
+    const total = request.mode === 'page' ? await countMatches(refunds, open) : undefined;
     return toPage(rows.map(fromDocument), request, ({ id }) => id, total);
   };
 

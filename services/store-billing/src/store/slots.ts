@@ -1,6 +1,6 @@
 /** Slots, one for each user and each target. At most one grant runs in a slot, even with concurrent requests. */
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
-import { isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
+import { ignoreDuplicate, isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
 import { insertUnvalidated } from './insert.ts';
 import type { SlotDocument } from './models/grants.ts';
 import type { Models } from './models.ts';
@@ -62,11 +62,7 @@ export const stateOf = (document: SlotDocument | undefined, now: Date): SlotStat
 const FREE = { active_until: EPOCH, grant_id: null, reserved_by: null, closed: false, version: 0 };
 
 const insertIfMissing = async (slots: Models['slots'], slot: string): Promise<void> => {
-  try {
-    await slots.create({ _id: slot, ...FREE });
-  } catch (error) {
-    if (!isDuplicateKey(error)) throw error;
-  }
+  await slots.create({ _id: slot, ...FREE }).catch(ignoreDuplicate);
 };
 
 const insert = async (

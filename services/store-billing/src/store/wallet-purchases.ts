@@ -62,41 +62,47 @@ const fromDocument = (document: WalletPurchaseDocument): WalletPurchase => ({
   startedAt: document.started_at ?? document.created_at,
 });
 
-const toDocument = (
-  { id, order, ...purchase }: WalletPurchase,
-  leaseUntil: Date,
-): WalletPurchaseDocument => ({
-  _id: id,
-  user_id: order.userId,
-  offer: order.offer,
-  ...toTargetFields(order.target),
-  amount: purchase.amount,
-  grant_id: purchase.grantId,
-  state: purchase.state,
-  undone_because: purchase.undoneBecause,
-  client_key: purchase.clientKey,
-  lease_owner: purchase.leaseOwner,
-  lease_until: leaseUntil,
-  unattended: purchase.unattended,
-  tries: purchase.tries,
-  created_at: purchase.createdAt,
-  started_at: purchase.startedAt,
-});
-
-const leaseEnd = (realTime: Clock): Date => new Date(realTime.now().getTime() + SAGA_LEASE_MS);
-
 const newestFirst = (a: WalletPurchaseDocument, b: WalletPurchaseDocument): number =>
   b.created_at.getTime() - a.created_at.getTime();
 
-type Leases = 'takeOver' | 'renew' | 'markUnattended' | 'due';
-
-/** Which process works on a saga, and which sagas wait for one. */
-const createLeases = (
-  walletPurchases: Models['walletPurchases'],
-  realTime: Clock,
-): Pick<WalletPurchases, Leases> => {
+/** `realTime` is the clock of the leases. */
+export const createWalletPurchases = ({ walletPurchases }: Models, realTime: Clock): WalletPurchases => {
   const takeDue = createDueIdQueue(walletPurchases, { due: 'lease_until', user: 'user_id' });
+  const leaseEnd = (): Date => new Date(realTime.now().getTime() + SAGA_LEASE_MS);
   return {
+    insert: async (session, { id, order, ...purchase }) => {
+      const document: WalletPurchaseDocument = {
+        _id: id,
+        user_id: order.userId,
+        offer: order.offer,
+        ...toTargetFields(order.target),
+        amount: purchase.amount,
+        grant_id: purchase.grantId,
+        state: purchase.state,
+        undone_because: purchase.undoneBecause,
+        client_key: purchase.clientKey,
+        lease_owner: purchase.leaseOwner,
+        lease_until: leaseEnd(),
+        unattended: purchase.unattended,
+        tries: purchase.tries,
+        created_at: purchase.createdAt,
+        started_at: purchase.startedAt,
+      };
+      await walletPurchases.create([document], { session });
+    },
+    find: async (id, session) => {
+      const document = await walletPurchases
+        .findById(id, null, session === undefined ? {} : { session })
+        .lean<WalletPurchaseDocument>();
+      return document === null ? undefined : fromDocument(document);
+    },
+    findByClientKey: async (userId, clientKey, since) => {
+      const documents = await walletPurchases
+        .find({ user_id: userId, client_key: clientKey, created_at: trusted({ $gt: since }) })
+        .lean<WalletPurchaseDocument[]>();
+      const newest = documents.sort(newestFirst)[0];
+      return newest === undefined ? undefined : fromDocument(newest);
+    },
     takeOver: async (id, owner) => {
       const document = await walletPurchases.findById(id, { tries: 1 }).lean<{ tries: number }>();
       if (document === null) return undefined;
@@ -113,42 +119,12 @@ const createLeases = (
       return updated === null ? undefined : fromDocument(updated);
     },
     renew: async ({ id, leaseOwner }) => {
-      const until = leaseEnd(realTime);
+      const until = leaseEnd();
       await walletPurchases.updateOne(
         { _id: id, lease_owner: leaseOwner, lease_until: trusted({ $lt: until }) },
         { $set: { lease_until: until } },
         { maxTimeMS: CLAIM_WAIT_MS },
       );
-    },
-    markUnattended: async ({ id, leaseOwner }) => {
-      await walletPurchases.updateOne(
-        { _id: id, state: 'reserved', lease_owner: leaseOwner },
-        { $set: { unattended: true } },
-      );
-    },
-    due: (limit) => takeDue(realTime.now(), limit),
-  };
-};
-
-/** `realTime` is the clock of the leases. */
-export const createWalletPurchases = ({ walletPurchases }: Models, realTime: Clock): WalletPurchases => {
-  return {
-    ...createLeases(walletPurchases, realTime),
-    insert: async (session, purchase) => {
-      await walletPurchases.create([toDocument(purchase, leaseEnd(realTime))], { session });
-    },
-    find: async (id, session) => {
-      const document = await walletPurchases
-        .findById(id, null, session === undefined ? {} : { session })
-        .lean<WalletPurchaseDocument>();
-      return document === null ? undefined : fromDocument(document);
-    },
-    findByClientKey: async (userId, clientKey, since) => {
-      const documents = await walletPurchases
-        .find({ user_id: userId, client_key: clientKey, created_at: trusted({ $gt: since }) })
-        .lean<WalletPurchaseDocument[]>();
-      const newest = documents.sort(newestFirst)[0];
-      return newest === undefined ? undefined : fromDocument(newest);
     },
     move: async (session, id, from, to) => {
       const moved = await walletPurchases.updateOne(
@@ -158,10 +134,16 @@ export const createWalletPurchases = ({ walletPurchases }: Models, realTime: Clo
       );
       return moved.matchedCount === 1;
     },
+    markUnattended: async ({ id, leaseOwner }) => {
+      await walletPurchases.updateOne(
+        { _id: id, state: 'reserved', lease_owner: leaseOwner },
+        { $set: { unattended: true } },
+      );
+    },
     startRefund: async (session, { id, state }, because) => {
       const moved = await walletPurchases.updateOne(
         { _id: id, state },
-        { $set: { state: 'refunding', undone_because: because, lease_until: leaseEnd(realTime) } },
+        { $set: { state: 'refunding', undone_because: because, lease_until: leaseEnd() } },
         { session },
       );
       return moved.matchedCount === 1;
@@ -174,5 +156,6 @@ export const createWalletPurchases = ({ walletPurchases }: Models, realTime: Clo
       );
       return undone.matchedCount === 1;
     },
+    due: (limit) => takeDue(realTime.now(), limit),
   };
 };

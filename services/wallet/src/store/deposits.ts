@@ -1,6 +1,7 @@
 /** The states of a deposit at the bank gateway. Each change is one conditional update, so it happens once. */
 import { type PageOf, type PageRequest, toPage } from '@fitness/shared/kernel/page.ts';
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
+import { countMatches } from '@fitness/shared/mongo/count-matches.ts';
 import { createDueRowQueue } from '@fitness/shared/mongo/due-queue.ts';
 import type { VerifiedFields } from '../domain/deposit.ts';
 import {
@@ -93,9 +94,7 @@ const createDisputes = ({
       { $skip: request.mode === 'page' ? request.skip : 0 },
       { $limit: request.perPage + 1 },
     ]);
-    const count = async (): Promise<number> =>
-      (await payments.aggregate<{ total: number }>([...open, { $count: 'total' }]))[0]?.total ?? 0;
-    const total = request.mode === 'cursor' ? undefined : await count();
+    const total = request.mode === 'cursor' ? undefined : await countMatches(payments, open);
     return toPage(rows.map(fromDocument), request, ({ id }) => id, total);
   },
 });

@@ -89,10 +89,7 @@ export const createPayments = (models: Models, sequences: Sequences): Payments =
     query: Record<string, unknown>,
     session?: ClientSession,
   ): Promise<Payment | undefined> => {
-    const document = await payments
-      .findOne(query)
-      .session(session ?? null)
-      .lean<PaymentDocument>();
+    const document = await payments.findOne(query, null, session && { session }).lean<PaymentDocument>();
     return document === null ? undefined : fromDocument(document);
   };
   return {
@@ -107,8 +104,7 @@ export const createPayments = (models: Models, sequences: Sequences): Payments =
     find: (id, session) => one({ _id: id }, session),
     findMany: async (ids, session) => {
       const documents = await payments
-        .find({ _id: trusted({ $in: [...ids] }) })
-        .session(session ?? null)
+        .find({ _id: trusted({ $in: [...ids] }) }, null, session && { session })
         .lean<PaymentDocument[]>();
       return documents.map(fromDocument);
     },

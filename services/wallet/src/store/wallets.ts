@@ -1,6 +1,6 @@
 /** One document per user, changed by conditional updates. */
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
-import { isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
+import { ignoreDuplicate } from '@fitness/shared/mongo/transaction.ts';
 import { balanceFull, insufficientBalance } from '../domain/balance.ts';
 import { AccountErased } from '../domain/ledger.ts';
 import { exact } from '../domain/money.ts';
@@ -144,12 +144,9 @@ export const createWallets = ({ wallets }: Models): Wallets => {
     find,
     insertIfMissing: async (userId) => {
       const fresh = { balance: 0, version: 0, erased_at: null };
-      try {
-        await wallets.updateOne({ _id: userId }, { $setOnInsert: fresh }, { upsert: true });
-      } catch (error) {
-        // A concurrent call has created it.
-        if (!isDuplicateKey(error)) throw error;
-      }
+      await wallets
+        .updateOne({ _id: userId }, { $setOnInsert: fresh }, { upsert: true })
+        .catch(ignoreDuplicate);
     },
     balance: async (userId) => (await balances([userId])).get(userId) ?? 0,
     balances,

@@ -28,43 +28,33 @@ type RepeatedErasure = 'erased' | 'published' | 'scheduled' | 'unknown';
 /** `operator`: the name for the audit log of the person who runs the command. */
 type RepeatErasures = (operator: string) => Promise<Record<RepeatedErasure, number>>;
 
-const publishAgain = (
-  { outbox }: RepeatErasuresDependencies,
-  session: ClientSession,
-  userId: number,
-  { version, erasedAt }: { version: number; erasedAt: Date },
-) =>
-  outbox.publish(session, accountDeleted, {
-    subject: userId,
-    aggregateVersion: version,
-    data: { user_id: userId, deleted_at: formatTimestamp(erasedAt) },
-  });
-
-const eraseAgain = async (
-  { eraseAccount, audit, clock }: RepeatErasuresDependencies,
-  session: ClientSession,
-  erasure: Erasure,
-  operator: string,
-): Promise<void> => {
-  await eraseAccount(session, erasure.user_id);
-  const before = { erased_at: null };
-  const after = {
-    erased_at: clock.now(),
-    first_erased_at: erasure.erased_at,
-    operator,
-    system_user: userInfo().username,
-  };
-  await audit.record(session, {
-    actorId: null,
-    action: 'user.delete',
-    subject: { type: 'user', id: erasure.user_id },
-    before: { personId: null, values: before },
-    after: { personId: null, values: after },
-  });
-};
-
 export const createRepeatErasures = (dependencies: RepeatErasuresDependencies): RepeatErasures => {
-  const { store, erasureJournal, outbox, clock, graceDays } = dependencies;
+  const { store, erasureJournal, outbox, audit, clock, graceDays, eraseAccount } = dependencies;
+
+  const publishAgain = (session: ClientSession, userId: number, version: number, erasedAt: Date) =>
+    outbox.publish(session, accountDeleted, {
+      subject: userId,
+      aggregateVersion: version,
+      data: { user_id: userId, deleted_at: formatTimestamp(erasedAt) },
+    });
+
+  const eraseAgain = async (session: ClientSession, erasure: Erasure, operator: string): Promise<void> => {
+    await eraseAccount(session, erasure.user_id);
+    const before = { erased_at: null };
+    const after = {
+      erased_at: clock.now(),
+      first_erased_at: erasure.erased_at,
+      operator,
+      system_user: userInfo().username,
+    };
+    await audit.record(session, {
+      actorId: null,
+      action: 'user.delete',
+      subject: { type: 'user', id: erasure.user_id },
+      before: { personId: null, values: before },
+      after: { personId: null, values: after },
+    });
+  };
 
   /** Safe in both cases: a live member can cancel, and an erased one does not sign in. A pending deletion stays. */
   const schedule = async (session: ClientSession, userId: number): Promise<void> => {
@@ -88,15 +78,14 @@ export const createRepeatErasures = (dependencies: RepeatErasuresDependencies): 
       const account = await store.users.findCreatedAt(session, userId, createdAt);
       if (account === null) return 'unknown';
       if (account.erased_at !== null) {
-        const { version, erased_at: erasedAt } = account;
-        await publishAgain(dependencies, session, userId, { version, erasedAt });
+        await publishAgain(session, userId, account.version, account.erased_at);
         return 'published';
       }
       if (state === 'begun') {
         await schedule(session, userId);
         return 'scheduled';
       }
-      await eraseAgain(dependencies, session, content, operator);
+      await eraseAgain(session, content, operator);
       return 'erased';
     });
     if (outcome === 'published') await markDone();
