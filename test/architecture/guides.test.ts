@@ -5,15 +5,15 @@ import { DEFAULT_PER_PAGE, MAX_PER_PAGE, SKIPPED_MAX } from '@fitness/shared/htt
 import { MAX_KEY_CHARACTERS } from '@fitness/shared/http/validation.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '@fitness/shared/kernel/clock.ts';
 import { COUNTED_MAX } from '@fitness/shared/lists/batches.ts';
-import { TTL_MS } from '@fitness/shared/mongo/idempotency.ts';
+import { TTL_MS } from '@fitness/shared/mongo/idempotency-claims.ts';
 import { beforeAll, expect, test } from '@jest/globals';
 import { POSTS_PER_USER } from '../../gateway/src/mcp/routes.ts';
 import { MAX_BATCH } from '../../gateway/src/mcp/server.ts';
 import { LIFETIME_S } from '../../gateway/src/pages/account-deletion/routes.ts';
-import { IDLE_S, SESSION_S } from '../../gateway/src/pages/ops/routes.ts';
 import { shareOfTotal } from '../../gateway/src/request/open-requests.ts';
 import { UPLOADS_PER_USER } from '../../gateway/src/request/proxy.ts';
 import { IDEMPOTENT } from '../../packages/client/src/generated/idempotent.ts';
+import { IDLE_S, SESSION_S } from '../../packages/ops/src/routes.ts';
 import { POST_BODY_BYTES } from '../../services/content/src/domain/post.ts';
 import { MAX_YEARS_AHEAD } from '../../services/identity/src/app/credentials/create-personal-token.ts';
 import { ofUnknownNetworks } from '../../services/identity/src/app/sign-in/sms-budget.ts';

@@ -15,6 +15,7 @@ import {
   apiClient,
   dropDatabase,
   dropQueues,
+  provisionQueuesOf,
   type Send,
   standIn,
   standInService,
@@ -186,8 +187,11 @@ export const startHarness = async (
     WALLET_GRPC_ADDRESS: others.address,
     CONTENT_GRPC_ADDRESS: others.address,
     STORE_BILLING_GRPC_ADDRESS: others.address,
+    AMQP_TOPOLOGY: 'provisioned',
     ...env,
   });
+  const { retryDelaysMs } = overrides;
+  await provisionQueuesOf(config, 'identity', { commands: ['sms.send'], retryDelaysMs });
   // Starts at the real time, because the database's TTL indexes use it.
   const clock = new ManualClock(systemClock.now());
   const service = await startIdentity(config, { clock, passwordCost: PASSWORD_COST, ...overrides });
