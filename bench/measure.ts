@@ -1,6 +1,6 @@
 /** Measures work: its rate, and the CPU time of all processes for one unit of it. */
 import { setTimeout as pause } from 'node:timers/promises';
-import { ROUNDS } from './config.ts';
+import { ROUNDS, skipped } from './config.ts';
 import { type Cpu, cpuByProcess, totalOf } from './processes.ts';
 
 /** A number of completed units of work and the time they took. */
@@ -21,8 +21,6 @@ export interface Work {
     totalCpu?: number;
     /** Maximum CPU milliseconds of single processes for one unit of work. */
     cpu?: Cpu;
-    /** Maximum CPU of all processes with the largest data, as a multiple of that with the smallest. */
-    growth?: number;
   };
 }
 
@@ -89,6 +87,17 @@ export const race = async (work: Work): Promise<Raced> => {
     if (work.peer !== undefined) raced.peer.push(await sample(work.peer.run));
   }
   return raced;
+};
+
+/** Whether the work succeeded. The report has the reasons of failures. */
+export const attempt = async (what: string, work: () => Promise<unknown>): Promise<boolean> => {
+  try {
+    await work();
+    return true;
+  } catch (error) {
+    skipped.push(`${what}: ${(error as Error).message}`);
+    return false;
+  }
 };
 
 export const totalCpu = (samples: readonly Sample[]): number[] => samples.map(({ cpu }) => totalOf(cpu));

@@ -1,8 +1,8 @@
 /** Compares the cost of requests with peers in the same run. Each ratio is taken within one round. */
 import { api, expectStatus } from '../test/e2e/support.ts';
-import { ONLY, skipped } from './config.ts';
+import { ONLY } from './config.ts';
 import { prepareData, REQUESTS_SIZE } from './data.ts';
-import { type Raced, race } from './measure.ts';
+import { attempt, type Raced, race } from './measure.ts';
 import { startPeers } from './peers/peers.ts';
 import { report } from './report.ts';
 import { besideMedici, debits } from './rows/debits.ts';
@@ -26,12 +26,8 @@ const works = [
 ];
 const results: Raced[] = [];
 for (const work of works.filter(({ name }) => name.includes(ONLY))) {
-  try {
-    results.push(await race(work));
-    console.log(`measured: ${work.name}`);
-  } catch (error) {
-    skipped.push(`${work.name}: ${(error as Error).message}`);
-  }
+  const measured = await attempt(work.name, async () => results.push(await race(work)));
+  if (measured) console.log(`measured: ${work.name}`);
 }
 report(results);
 process.exit();

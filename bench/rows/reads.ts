@@ -117,8 +117,7 @@ export const posts = async (reader: string, count: number, peers: Peers = {}): P
     name: token === undefined ? `${name}, guest` : `${name}, signed in`,
     run: ofProduct(paths, token),
     peer: peerOf(peers, queries, token !== undefined),
-    // Growth has no limit: rows in memory may cost any fraction of the others.
-    goals: { ...LIST_GOALS[kind], growth: Number.POSITIVE_INFINITY },
+    goals: LIST_GOALS[kind],
   });
   const page = '30 posts with files and total';
   const words = draw(rareWords(count), DRAWN);
@@ -150,9 +149,4 @@ export const otherReads = ({ reader, buyer }: Data, peers: Peers = {}): Work[] =
     run: ofProduct([path], buyer.token),
     goals: { totalCpu: CPU_GOAL_MS },
   })),
-  // For a seller, the page shows more details of their own services.
-  {
-    name: 'GET /training-services, by one of the sellers',
-    run: ofProduct(['/training-services'], reader.token),
-  },
 ];

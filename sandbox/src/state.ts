@@ -164,13 +164,13 @@ export class SandboxState {
   readonly storeCalls = new BoundedMap<string, number>();
   readonly pushes = new BoundedMap<number, Push>();
   readonly emails = new BoundedMap<number, Email>();
-  /** By number (E.164). */
+  /** The key is a number (E.164). */
   readonly smsModes = new Modes<SmsMode>();
-  /** By device token. */
+  /** The key is a device token. */
   readonly pushModes = new Modes<PushMode>();
-  /** By address in lower case. */
+  /** The key is an address in lower case. */
   readonly emailModes = new Modes<EmailMode>();
-  /** Of the payment gateway, which has no single recipients. */
+  /** The payment gateway has no single recipients. */
   readonly zibalModes = new Modes<ZibalMode>();
   /** `Retry-After` in seconds, for the modes that send one. */
   pushRetryAfterS = 1;

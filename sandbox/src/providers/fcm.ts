@@ -75,7 +75,7 @@ const invalidArgument = (field: string, message: string): Refusal => [
   [fcmError('INVALID_ARGUMENT'), badField(field, message)],
 ];
 
-/** By mode of the device. */
+/** The key is the mode of the device. */
 const REFUSALS: Partial<Record<PushMode, Refusal>> = {
   unregistered: [404, 'NOT_FOUND', 'Requested entity was not found.', [fcmError('UNREGISTERED')]],
   sender_mismatch: [403, 'PERMISSION_DENIED', 'SenderId mismatch', [fcmError('SENDER_ID_MISMATCH')]],

@@ -13,7 +13,7 @@ import people from './people.json' with { type: 'json' };
 import places from './places.json' with { type: 'json' };
 import REQUESTS from './requests.json' with { type: 'json' };
 
-/** By component name, or by name and status if the response depends on the status. */
+/** The key is the name of a component, or its name and a status if the response depends on the status. */
 const DATA: Readonly<Schema> = { ...common, ...people, ...places, ...money };
 
 const english = (key: string, params: Readonly<Schema> = {}): string => {
