@@ -39,7 +39,6 @@ export default {
   testTimeout: 300_000,
   // Each worker finally writes its modules' compiled code to the cache, which takes seconds on a busy machine.
   workerGracefulExitTimeout: 30_000,
-  testSequencer: '<rootDir>/scripts/lib/jest/longest-first.mjs',
   projects: [
     project('unit', everything, '**/src/**/*.test.ts'),
     project('service', everything, '**/test/**/!(*.long).test.ts', withServers),
