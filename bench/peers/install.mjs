@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { dataDirectory, findExecutable } from '../../scripts/lib/paths.mjs';
-import { aptInstall, canInstall } from '../../scripts/lib/servers/apt.mjs';
+import { findOrInstall } from '../../scripts/lib/servers/apt.mjs';
 import { runTool } from '../../scripts/lib/supervisor.mjs';
 
 /** Packages that the benchmarks compare the product with. The product itself uses none of them. */
@@ -46,12 +46,10 @@ export async function preparePeers(supervisor, { withPeers, logDirectory, log })
  */
 
 /** @param {Context} context */
-async function ensureWrk({ supervisor, logDirectory, skipped }) {
-  const existing = findExecutable('wrk');
-  if (existing) return existing;
-  const installed = canInstall() && (await aptInstall(supervisor, ['wrk'], logDirectory));
-  if (!installed) skipped.push('Without wrk, which apt-get cannot install here, no request is measured.');
-  return findExecutable('wrk');
+async function ensureWrk(context) {
+  const wrk = await findOrInstall(context, 'wrk');
+  if (!wrk) context.skipped.push('Without wrk, which apt-get cannot install here, no request is measured.');
+  return wrk;
 }
 
 /** @param {Context} context */

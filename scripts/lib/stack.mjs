@@ -91,7 +91,7 @@ export async function startStack({ supervisor, servers, directory, logDirectory,
       ({ name }) => start(name, name === 'sandbox' ? {} : { directory: release }),
       async (gateways) => {
         balancer = await startBalancer(
-          { supervisor, directory, logDirectory },
+          { supervisor, directory, logDirectory, log: console.error },
           { port: publicPort, gateways },
         );
       },

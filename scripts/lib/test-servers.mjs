@@ -43,10 +43,8 @@ export async function startTestServers(
     await freePorts(6);
   const ports = { mongodb, redis, rabbitmq, rabbitmqDistribution, epmd };
   const context = { supervisor, directory, ephemeral: true, logDirectory, ports, log };
-  const onUp = (/** @type {import('./servers/index.mjs').Picked} */ server) =>
-    log(
-      `${`${server.name} ${server.version}`.trim()}: ${server.choice} after ${server.took} (${server.reason})`,
-    );
+  const onUp = (/** @type {import('./servers/index.mjs').Picked} */ { name, choice, took, reason }) =>
+    log(`${name}: ${choice} after ${took} (${reason})`);
   const storage = withS3 ? startObjectStorage(context, s3, onUp) : undefined;
   // Rejections are reported when the promise is awaited, after the other servers.
   storage?.catch(() => {});
@@ -56,7 +54,7 @@ export async function startTestServers(
   removals.push(servers.remove);
   const bucketServer = await storage;
   if (bucketServer === undefined) return servers;
-  removals.push(bucketServer.remove);
+  if (bucketServer.remove) removals.push(bucketServer.remove);
   return { ...servers, environment: { ...servers.environment, TEST_S3_ENDPOINT: bucketServer.uri } };
 }
 

@@ -24,7 +24,7 @@ import { redis } from './redis.mjs';
 export async function startServers(context, onUp = () => {}) {
   /** @type {Picked[]} */
   const up = [];
-  const remove = async () => void (await Promise.allSettled(up.map((server) => server.remove())));
+  const remove = async () => void (await Promise.allSettled(up.map((server) => server.remove?.())));
   const start = async (/** @type {import('./candidate.mjs').ServerDefinition} */ definition) => {
     const picked = await pick(definition, context);
     up.push(picked);
