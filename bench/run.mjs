@@ -12,10 +12,8 @@ import { basename, join } from 'node:path';
 import { remaining } from '../packages/shared/src/kernel/progress.mjs';
 import { explain } from '../scripts/lib/explain.mjs';
 import { Failure, Stopped } from '../scripts/lib/failure.mjs';
-import { ensurePackages } from '../scripts/lib/packages.mjs';
 import { dataDirectory, nodeBinary, root } from '../scripts/lib/paths.mjs';
 import { freePorts } from '../scripts/lib/ports.mjs';
-import { handOverToProjectNode, isHandedOver } from '../scripts/lib/project-node.mjs';
 import { startServers } from '../scripts/lib/servers/index.mjs';
 import { onEndSignal } from '../scripts/lib/signals.mjs';
 import { startStack } from '../scripts/lib/stack.mjs';
@@ -85,12 +83,6 @@ async function restartWith(product, environment) {
 
 async function main() {
   const names = chosenBenchmarks();
-  await ensurePackages({
-    logFile: join(logDirectory, 'npm-ci.log'),
-    log,
-    development: true,
-  });
-  await handOverToProjectNode();
   const withPeers = names.includes('requests.bench.ts');
   const peers = await preparePeers(supervisor, { withPeers, logDirectory, log });
   directory = mkdtempSync(join(tmpdir(), 'fitness-bench-'));
@@ -105,14 +97,11 @@ async function main() {
   const { LIST_CACHE_MIB } = process.env;
   if (LIST_CACHE_MIB) await restartWith(connectStack(stack.file), { LIST_CACHE_MIB });
   const environment = {
-    ...servers.environment,
+    ...stack.environment,
     ...peers,
     BENCH_SERVERS: [servers.mongodb, servers.redis, servers.rabbitmq]
       .map(({ name, choice }) => `${name}: ${choice}`)
       .join(', '),
-    E2E_BASE_URL: stack.url,
-    E2E_SANDBOX_URL: stack.sandboxUrl,
-    E2E_STACK: stack.file,
   };
   let failed = 0;
   const startedAt = performance.now();
@@ -126,9 +115,7 @@ async function main() {
   return failed;
 }
 
-onEndSignal(() => {
-  if (!isHandedOver()) void end(130);
-});
+onEndSignal(() => void end(130));
 process.once('exit', () => supervisor.killAll());
 let exitCode = 0;
 try {

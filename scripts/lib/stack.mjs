@@ -9,7 +9,6 @@ import { processes, programOf, services, variablePrefix } from './process-defini
 import { replicate, startInOrder } from './replicas.mjs';
 import { startBalancer } from './servers/balancer.mjs';
 import { startProcess } from './start-process.mjs';
-import { DEADLINE_FACTOR } from './test-servers.mjs';
 import { warmUp } from './warm-up.mjs';
 
 /**
@@ -18,9 +17,12 @@ import { warmUp } from './warm-up.mjs';
  * @property {import('./servers/index.mjs').Servers} servers
  * @property {string} directory for the data and the description
  * @property {string} logDirectory
- * @property {number} [replicas] number of replicas of the gateway and each service
+ * @property {number | undefined} [replicas] number of replicas of the gateway and each service
  * @property {string | undefined} [release] the directory of the release that the gateway and services start from at first
  */
+
+/** Deadlines of the product in tests, which a busy machine would otherwise fail. A test about a deadline sets its own. */
+export const DEADLINE_FACTOR = '10';
 
 /** The variables that processes get from the caller's environment. All others must not affect a test. */
 const passedOn = /^(PATH|HOME|LANG|LC_.*|TZ|TMPDIR|LOG_LEVEL|NODE_EXTRA_CA_CERTS|SSL_CERT_.*)$/;
@@ -100,7 +102,17 @@ export async function startStack({ supervisor, servers, directory, logDirectory,
     await close();
     throw error;
   }
-  return { url: publicUrl, sandboxUrl: running.get('sandbox')?.url ?? '', file, start, stop, close };
+  const sandboxUrl = running.get('sandbox')?.url ?? '';
+  const environment = { E2E_BASE_URL: publicUrl, E2E_SANDBOX_URL: sandboxUrl, E2E_STACK: file };
+  return {
+    url: publicUrl,
+    sandboxUrl,
+    environment: { ...servers.environment, ...environment },
+    file,
+    start,
+    stop,
+    close,
+  };
 }
 
 /**

@@ -63,10 +63,16 @@ const LOG_LIMIT = { bytes: 64 * 1024 ** 2, checkMs: 5_000 };
 /**
  * Starts processes, each in a separate process group. A Ctrl-C in the terminal then reaches only this process,
  * which decides the order. A signal to the group also ends processes that the child has started.
- * @param {{ recordFile?: string, url?: string, onUnexpectedExit?: (child: Child) => void, logLimit?: typeof LOG_LIMIT }} [options]
- *   url: address of the product, for the record
+ * @param {{ recordFile?: string, url?: string, isDisposable?: boolean, onUnexpectedExit?: (child: Child) => void, logLimit?: typeof LOG_LIMIT }} [options]
+ *   url: address of the product, for the record; isDisposable: nobody needs the data, so only tools get time for an orderly end
  */
-export function createSupervisor({ recordFile, url, onUnexpectedExit, logLimit = LOG_LIMIT } = {}) {
+export function createSupervisor({
+  recordFile,
+  url,
+  isDisposable,
+  onUnexpectedExit,
+  logLimit = LOG_LIMIT,
+} = {}) {
   /** @type {Set<Child>} */
   const children = new Set();
   let closing = false;
@@ -125,7 +131,7 @@ export function createSupervisor({ recordFile, url, onUnexpectedExit, logLimit =
     closing = true;
     for (const { tier, graceMs } of stoppingOrder) {
       const ofTier = [...children].filter((child) => child.tier === tier);
-      await Promise.all(ofTier.map((child) => child.stop(graceMs)));
+      await Promise.all(ofTier.map((child) => child.stop(isDisposable && tier !== 'tool' ? 0 : graceMs)));
     }
     // Without a record by this run, the file belongs to another run.
     if (recordFile && recorded) rmSync(recordFile, { force: true });

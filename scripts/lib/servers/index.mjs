@@ -12,6 +12,7 @@ import { redis } from './redis.mjs';
  * @property {Picked} rabbitmq
  * @property {NodeJS.ProcessEnv} environment the variables with their addresses
  * @property {(process: string) => NodeJS.ProcessEnv} [environmentOf] the variables of one process, instead of `environment`
+ * @property {string} [credentials] the directory with the users of all processes
  * @property {() => Promise<void>} remove ends anything that is not a child process of the supervisor
  */
 
