@@ -21,7 +21,7 @@ import { explain } from './lib/explain.mjs';
 import { Failure } from './lib/failure.mjs';
 import { nodeFlags } from './lib/node-flags.mjs';
 import { writeEnvironment } from './lib/operator-environment.mjs';
-import { dataDirectory, nodeBinary, root } from './lib/paths.mjs';
+import { dataDirectory, logDirectory, nodeBinary, recordFile, root } from './lib/paths.mjs';
 import { assertFree } from './lib/ports.mjs';
 import {
   portNeeds,
@@ -37,8 +37,6 @@ import { startProcess } from './lib/start-process.mjs';
 import { createSupervisor, endLeftovers, lastLines, runningSupervisor, runTool } from './lib/supervisor.mjs';
 import { stopwatch } from './lib/time.mjs';
 
-const logDirectory = join(dataDirectory, 'logs');
-const recordFile = join(dataDirectory, 'processes.json');
 const log = (/** @type {string} */ line) => console.log(line);
 
 const supervisor = createSupervisor({ recordFile });
@@ -134,7 +132,7 @@ async function startAllServers() {
   const ports = usualPorts(selected);
   const serverPorts = usualServerPorts();
   await endLeftovers(recordFile);
-  await assertFree([...portNeeds(ports), ...serverPortNeeds(serverPorts)]);
+  await assertFree([...portNeeds(ports), ...serverPortNeeds()]);
   const context = {
     supervisor,
     directory: dataDirectory,

@@ -11,10 +11,10 @@ import { sharedEnvironment } from './lib/environment.mjs';
 import { explain } from './lib/explain.mjs';
 import { Failure, messageOf, Stopped } from './lib/failure.mjs';
 import { greeting } from './lib/greeting.mjs';
-import { followLogs, logFileOf } from './lib/logs.mjs';
+import { followLogs } from './lib/logs.mjs';
 import { writeEnvironment } from './lib/operator-environment.mjs';
 import { ensurePackages } from './lib/packages.mjs';
-import { dataDirectory } from './lib/paths.mjs';
+import { dataDirectory, logDirectory, recordFile } from './lib/paths.mjs';
 import { assertFree } from './lib/ports.mjs';
 import {
   inspectorPortNeeds,
@@ -26,7 +26,7 @@ import {
   usualPorts,
   usualServerPorts,
 } from './lib/process-definitions.mjs';
-import { removeLogsOfOthers, replicate, startInOrder, startOptions } from './lib/replicas.mjs';
+import { replicate, startInOrder, startOptions } from './lib/replicas.mjs';
 import { createRestarts, describeEnd } from './lib/restarts.mjs';
 import { startBalancer } from './lib/servers/balancer.mjs';
 import { removeContainers } from './lib/servers/docker.mjs';
@@ -39,8 +39,6 @@ import { createSupervisor, endLeftovers, runningSupervisor } from './lib/supervi
 import { stopwatch } from './lib/time.mjs';
 import { warmUp } from './lib/warm-up.mjs';
 
-const logDirectory = join(dataDirectory, 'logs');
-const recordFile = join(dataDirectory, 'processes.json');
 const log = (/** @type {string} */ line) => console.log(line);
 const SERVERS = ['MongoDB', 'Redis', 'RabbitMQ'];
 const BALANCER = 'HAProxy';
@@ -104,7 +102,6 @@ function chosenInspectors({ ports }) {
 /** Shows the logs of the processes under development. @param {Map<string, number>} inspectors */
 async function showLogs(inspectors) {
   if (inspectors.size === 0) return;
-  for (const name of inspectors.keys()) rmSync(logFileOf(logDirectory, name), { force: true });
   await followLogs(logDirectory, [...inspectors.keys()], { write: log });
 }
 
@@ -124,7 +121,7 @@ async function preparePorts(inspectors) {
   if (ended.length > 0)
     log(`Ended the processes that an earlier start had left running: ${ended.join(', ')}.`);
   await removeContainers(['mongodb', 'redis', 'rabbitmq']);
-  await assertFree([...portNeeds(usual), ...serverPortNeeds(serverPorts), ...inspectorPortNeeds(inspectors)]);
+  await assertFree([...portNeeds(usual), ...serverPortNeeds(), ...inspectorPortNeeds(inspectors)]);
 }
 
 async function main() {
@@ -133,8 +130,9 @@ async function main() {
   const product = await replicate(selected, usual, { count: replicas, reserved });
   const inspectors = chosenInspectors(product);
   await preparePorts(inspectors);
+  // Logs of replicas that no longer exist would be shown with the current ones.
+  rmSync(logDirectory, { recursive: true, force: true });
   mkdirSync(logDirectory, { recursive: true });
-  removeLogsOfOthers(logDirectory, product.ports);
   const names = [...SERVERS, ...product.parts.map(({ name }) => name), ...(replicas > 1 ? [BALANCER] : [])];
   const progress = { recordFile: join(dataDirectory, 'last-start.json'), write: log };
   await withStartProgress(names, progress, (display) => startAll(product, inspectors, display));

@@ -21,9 +21,6 @@ import { pause } from './time.mjs';
  * @property {string} [integrity]
  * @property {boolean} [dev] only development needs it
  * @property {boolean} [optional]
- * @property {string[]} [os]
- * @property {string[]} [cpu]
- * @property {string[]} [libc]
  */
 
 /**
@@ -77,16 +74,6 @@ function missingInstallation(development) {
   return { isAddition: true, development, incomplete: outdated.map(([path]) => path) };
 }
 
-/** @param {readonly string[] | undefined} allowed @param {string} own */
-const allows = (allowed, own) =>
-  allowed === undefined ||
-  (allowed.some((name) => !name.startsWith('!')) ? allowed.includes(own) : !allowed.includes(`!${own}`));
-
-const libcOf = () => {
-  const report = /** @type {{ header: { glibcVersionRuntime?: string } }} */ (process.report.getReport());
-  return report.header.glibcVersionRuntime === undefined ? 'musl' : 'glibc';
-};
-
 /** @typedef {(present: number, total: number) => void} OnCount */
 
 /**
@@ -97,16 +84,9 @@ const libcOf = () => {
  * @param {() => Promise<T>} work
  */
 async function whileCounting(development, onCount, work) {
-  const libc = libcOf();
-  // npm skips packages of other platforms.
+  // npm skips optional packages of other platforms.
   const files = readLocked()
-    .filter(
-      ([, entry]) =>
-        (development || !entry.dev) &&
-        allows(entry.os, process.platform) &&
-        allows(entry.cpu, process.arch) &&
-        allows(entry.libc, libc),
-    )
+    .filter(([, { dev, optional }]) => !optional && (development || !dev))
     .map(([path]) => join(root, path, 'package.json'));
   const count = () => onCount(files.filter((file) => existsSync(file)).length, files.length);
   count();

@@ -4,7 +4,7 @@ import { constants } from 'node:os';
 import { join } from 'node:path';
 import { explain } from './explain.mjs';
 import { ensurePackages } from './packages.mjs';
-import { dataDirectory, nodeBinary, root } from './paths.mjs';
+import { logDirectory, nodeBinary, root } from './paths.mjs';
 import { onEndSignal } from './signals.mjs';
 
 /** Whether the project's own Node runs this process, and a program of its packages: npx may have fetched another one. */
@@ -27,7 +27,7 @@ export async function runInProject(args, { development }) {
     if (successor) successor.kill(signal);
     else process.exit(130);
   });
-  const logFile = join(dataDirectory, 'logs', 'npm-ci.log');
+  const logFile = join(logDirectory, 'npm-ci.log');
   try {
     await ensurePackages({ logFile, log: (line) => console.error(line), development });
   } catch (error) {

@@ -1,5 +1,3 @@
-import { readdirSync, rmSync } from 'node:fs';
-import { basename, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { Failure } from './failure.mjs';
 import { freePorts } from './ports.mjs';
@@ -88,17 +86,4 @@ export async function startInOrder({ parts, ports }, start, balance) {
   const gateways = [...ports].filter(([name]) => programOf(name) === 'gateway');
   await balance(new Map(gateways.map(([name, { http }]) => [name, http])));
   await Promise.all(further.map(start));
-}
-
-/**
- * Removes logs of replicas that no longer exist. Otherwise they would be shown with the current ones.
- * @param {string} directory the log directory
- * @param {import('./process-definitions.mjs').ProcessPorts} ports
- */
-export function removeLogsOfOthers(directory, ports) {
-  for (const file of readdirSync(directory, { withFileTypes: true })) {
-    const name = basename(file.name, '.log');
-    if (file.name.endsWith('.log') && programOf(name) !== name && !ports.has(name))
-      rmSync(join(directory, file.name));
-  }
 }

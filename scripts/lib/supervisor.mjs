@@ -83,7 +83,7 @@ export function createSupervisor({
     if (!recordFile) return;
     recorded = true;
     try {
-      writeRecord(recordFile, children, url);
+      writeRecord(recordFile, recordOf(children, url));
     } catch {
       // The disk may be full. The record matters only after a kill, and the processes must still end in order.
     }
@@ -309,25 +309,27 @@ export function startTimeOf(pid) {
   }
 }
 
-/** @param {string} recordFile @param {Set<Child>} children @param {string} [url] */
-function writeRecord(recordFile, children, url) {
-  mkdirSync(dirname(recordFile), { recursive: true });
+/** @param {Iterable<Child>} children @param {string} [url] */
+function recordOf(children, url) {
   const entry = (/** @type {number} */ pid) => ({ pid, startTime: startTimeOf(pid) });
-  const record = {
+  return JSON.stringify({
     supervisor: { ...entry(process.pid), url },
     children: [...children].map((child) => ({ name: child.name, ...entry(child.pid) })),
-  };
-  // Other commands may read it at any time, so it is replaced atomically.
-  writeFileSync(`${recordFile}.new`, JSON.stringify(record));
+  });
+}
+
+/** Other commands may read the record at any time, so it is replaced at once. @param {string} recordFile @param {string} record */
+function writeRecord(recordFile, record) {
+  mkdirSync(dirname(recordFile), { recursive: true });
+  writeFileSync(`${recordFile}.new`, record);
   renameSync(`${recordFile}.new`, recordFile);
 }
 
 /** Makes this process the owner of a record that does not exist. @param {string} recordFile @returns {boolean} whether it is the owner */
 export function claimRecord(recordFile) {
   mkdirSync(dirname(recordFile), { recursive: true });
-  const record = { supervisor: { pid: process.pid, startTime: startTimeOf(process.pid) }, children: [] };
   const own = `${recordFile}.${process.pid}`;
-  writeFileSync(own, JSON.stringify(record));
+  writeFileSync(own, recordOf([]));
   try {
     // Unlike a write, this never shows an incomplete record.
     linkSync(own, recordFile);

@@ -82,16 +82,8 @@ export async function removeContainers(names) {
  * The command that runs the container in the foreground, with its data in a named volume.
  * @param {Container} container
  */
-export function containerProcess({
-  name,
-  image,
-  hostPort,
-  containerPort,
-  volume,
-  hostname,
-  args,
-  mounts = {},
-}) {
+export function containerProcess(container) {
+  const { name, image, hostPort, containerPort, volume, hostname, args, mounts = {} } = container;
   const containerName = containerNameOf(name);
   return {
     command: 'docker',
@@ -112,15 +104,8 @@ export function containerProcess({
  * Starts the container without persistent data. Testcontainers removes it even if this process is killed.
  * @param {Container} container
  */
-export async function startTestContainer({
-  image,
-  hostPort,
-  containerPort,
-  volume,
-  hostname,
-  args,
-  mounts = {},
-}) {
+export async function startTestContainer(container) {
+  const { image, hostPort, containerPort, volume, hostname, args, mounts = {} } = container;
   const { GenericContainer } = await import('testcontainers');
   const definition = new GenericContainer(image)
     .withExposedPorts({ container: containerPort, host: hostPort })
