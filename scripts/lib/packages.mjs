@@ -23,10 +23,7 @@ import { pause } from './time.mjs';
  * @property {boolean} [optional]
  */
 
-/**
- * @param {string} file
- * @returns {Record<string, LockedPackage>} the packages by path; none without a readable file
- */
+/** @param {string} file @returns {Record<string, LockedPackage>} the packages by path; none without a readable file */
 function readLock(file) {
   try {
     return JSON.parse(readFileSync(join(root, file), 'utf8')).packages;

@@ -20,11 +20,7 @@ export function previousRelease() {
   return commit;
 }
 
-/**
- * Checks out a commit, with its packages, into a directory that must not exist yet.
- * @param {string} commit
- * @param {string} directory
- */
+/** Checks out a commit, with its packages, into a directory that must not exist yet. @param {string} commit @param {string} directory */
 export async function checkOutRelease(commit, directory) {
   const git = (/** @type {string[]} */ args) => run('git', ['-C', root, ...args]);
   const find = () => git(['cat-file', '-e', `${commit}^{commit}`]);

@@ -69,11 +69,7 @@ const portKinds = /** @type {const} */ ([
   { key: 'providers', usual: 'providerPort', variable: 'PROVIDER_PORT', title: '' },
 ]);
 
-/**
- * The ports of the environment, or the default ones.
- * @param {Process[]} selected
- * @returns {ProcessPorts}
- */
+/** The ports of the environment, or the default ones. @param {Process[]} selected @returns {ProcessPorts} */
 export function usualPorts(selected) {
   return new Map(
     selected.map((part) => {

@@ -15,10 +15,7 @@ function replicaCount(value = '1') {
   );
 }
 
-/**
- * @param {string[]} args of `scripts/start.mjs`
- * @throws {Failure} lists the accepted arguments
- */
+/** @param {string[]} args of `scripts/start.mjs` @throws {Failure} lists the accepted arguments */
 export function startOptions(args) {
   const options = /** @type {const} */ ({ dev: { type: 'boolean' }, replicas: { type: 'string' } });
   const { values, positionals, tokens } = parseArgs({

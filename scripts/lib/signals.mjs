@@ -16,10 +16,7 @@ export function onEndSignal(onEnd) {
   void watchParent(() => onEnd('SIGTERM'));
 }
 
-/**
- * Ends this process when npm has ended. npm cannot forward a SIGKILL.
- * @param {() => void} onEnd
- */
+/** Ends this process when npm has ended. npm cannot forward a SIGKILL. @param {() => void} onEnd */
 async function watchParent(onEnd) {
   if (!process.env.npm_lifecycle_event) return;
   const npm = npmProcess();

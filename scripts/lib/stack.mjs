@@ -115,10 +115,7 @@ export async function startStack({ supervisor, servers, directory, logDirectory,
   };
 }
 
-/**
- * @param {import('./start-process.mjs').RunningProcess} running
- * @param {import('./process-definitions.mjs').ProcessPorts} ports
- */
+/** @param {import('./start-process.mjs').RunningProcess} running @param {import('./process-definitions.mjs').ProcessPorts} ports */
 function describePart({ part, child, url, environment }, ports) {
   const { http, grpc, operations } = ports.get(part.name) ?? {};
   return {

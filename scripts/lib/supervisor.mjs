@@ -253,10 +253,7 @@ export async function runTool(supervisor, { timeoutMs = 15 * 60_000, ...launch }
   return child.ended === 'exit code 0';
 }
 
-/**
- * @param {string | undefined} logFile
- * @param {number} lines
- */
+/** @param {string | undefined} logFile @param {number} lines */
 export function lastLines(logFile, lines) {
   if (logFile === undefined) return '';
   try {
@@ -351,11 +348,7 @@ export function runningSupervisor(recordFile) {
   return record && isAlive(record.supervisor) ? record.supervisor : undefined;
 }
 
-/**
- * Ends processes left behind by an earlier run that was killed.
- * @param {string} recordFile
- * @returns {Promise<string[]>} their names
- */
+/** Ends processes left behind by an earlier run that was killed. @param {string} recordFile @returns {Promise<string[]>} their names */
 export async function endLeftovers(recordFile) {
   const leftovers = readRecord(recordFile)?.children.filter(isAlive) ?? [];
   for (const { pid } of leftovers) signalGroup(pid, 'SIGTERM');

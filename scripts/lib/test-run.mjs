@@ -93,11 +93,7 @@ export function createTestRun({ logDirectory, log, directory = makeTemporaryDire
       lastStart = started.catch(() => {});
       return started;
     },
-    /**
-     * @param {string} part
-     * @param {Servers} servers
-     * @param {number} [replicas]
-     */
+    /** @param {string} part @param {Servers} servers @param {number} [replicas] */
     startProduct: (part, servers, replicas) =>
       startStack({ supervisor, servers, directory: join(directory, part), logDirectory, replicas }),
     /** The variables of every test, with the keys of all processes, which are made by the first call. */

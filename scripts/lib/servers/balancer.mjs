@@ -5,9 +5,7 @@ import { pause } from '../time.mjs';
 import { findOrInstall } from './apt.mjs';
 import { processServer } from './candidate.mjs';
 
-/**
- * A header for `/health/ready`. In a request it selects a gateway; in a response it names the gateway that sent it.
- */
+/** A header for `/health/ready`. In a request it selects a gateway; in a response it names the gateway that sent it. */
 const GATEWAY = 'x-gateway';
 
 /**

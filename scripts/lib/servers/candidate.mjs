@@ -84,11 +84,7 @@ export async function pick({ name, uriVariable, check, candidates, advice }, con
   throw new Failure(`${name} is not available here (${skipped.join(', ')}). ${advice}`);
 }
 
-/**
- * @param {Candidate} candidate
- * @param {Context} context
- * @param {string[]} skipped collects the reason if the candidate does not work
- */
+/** @param {Candidate} candidate @param {Context} context @param {string[]} skipped collects the reason if the candidate does not work */
 async function tryCandidate(candidate, context, skipped) {
   try {
     const server = await candidate.find(context);
@@ -238,10 +234,7 @@ export const programCandidate = (program, serverOf) => ({
   },
 });
 
-/**
- * @param {import('./docker.mjs').Container & { uri: string, answers: () => Promise<boolean> }} container
- * @returns {Server}
- */
+/** @param {import('./docker.mjs').Container & { uri: string, answers: () => Promise<boolean> }} container @returns {Server} */
 function testContainerServer(container) {
   /** @type {Awaited<ReturnType<typeof startTestContainer>> | undefined} */
   let started;

@@ -57,10 +57,7 @@ const clone = createHash('sha256').update(root).digest('hex').slice(0, 8);
 /** @param {string} name */
 const containerNameOf = (name) => `fitness-${name}-${clone}`;
 
-/**
- * Removes containers left behind by a killed run of this clone. Their data is in volumes.
- * @param {string[]} names
- */
+/** Removes containers left behind by a killed run of this clone. Their data is in volumes. @param {string[]} names */
 export async function removeContainers(names) {
   if (!(await daemonAnswers())) return;
   await docker(['rm', '-f', ...names.map(containerNameOf)], { timeoutMs: 20_000 });
@@ -78,10 +75,7 @@ export async function removeContainers(names) {
  * @property {Record<string, string>} [mounts] path in the container → file or directory, mounted read-only
  */
 
-/**
- * The command that runs the container in the foreground, with its data in a named volume.
- * @param {Container} container
- */
+/** The command that runs the container in the foreground, with its data in a named volume. @param {Container} container */
 export function containerProcess(container) {
   const { name, image, hostPort, containerPort, volume, hostname, args, mounts = {} } = container;
   const containerName = containerNameOf(name);
@@ -100,10 +94,7 @@ export function containerProcess(container) {
   };
 }
 
-/**
- * Starts the container without persistent data. Testcontainers removes it even if this process is killed.
- * @param {Container} container
- */
+/** Starts the container without persistent data. Testcontainers removes it even if this process is killed. @param {Container} container */
 export async function startTestContainer(container) {
   const { image, hostPort, containerPort, volume, hostname, args, mounts = {} } = container;
   const { GenericContainer } = await import('testcontainers');
