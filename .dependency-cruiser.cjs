@@ -127,6 +127,24 @@ module.exports = {
       to: { path: '^(?:packages|proto)/', pathNot: `^packages/demo/|^packages/shared/src/kernel/|${tests}` },
     },
     {
+      name: 'ops-pages-are-a-client-of-the-api',
+      severity: 'error',
+      comment: 'They use catalogues, page helpers and names. The gateway passes everything else.',
+      from: { path: '^packages/ops/src/', pathNot: tests },
+      to: {
+        path: '^(?:packages|proto)/',
+        pathNot:
+          '^packages/(?:ops|contracts)/|^packages/shared/src/(?:kernel|pages)/|^packages/shared/src/(?:audit/actions|http/(?:gateway-protocol|pagination))\\.ts$|^packages/client/src/index\\.ts$',
+      },
+    },
+    {
+      name: 'ops-pages-need-only-types-of-the-client',
+      severity: 'error',
+      comment: 'The product runs without the client and its generated types.',
+      from: { path: '^packages/ops/src/', pathNot: tests },
+      to: { path: '^packages/client/', dependencyTypesNot: ['type-only'] },
+    },
+    {
       name: 'packages-import-no-service',
       severity: 'error',
       from: { path: '^packages/' },
@@ -135,7 +153,7 @@ module.exports = {
     ...walls('packages/shared/src', {
       'kernel/': [],
       'mongo/': ['kernel/'],
-      'pages/': ['kernel/'],
+      'pages/': ['kernel/', 'http/error-handler\\.ts$'],
       'messaging/': ['kernel/', 'mongo/'],
       'lists/': ['kernel/', 'mongo/'],
       'audit/': ['kernel/', 'mongo/'],

@@ -10,6 +10,7 @@ COPY package.json package-lock.json ./
 COPY packages/client/package.json packages/client/
 COPY packages/contracts/package.json packages/contracts/
 COPY packages/demo/package.json packages/demo/
+COPY packages/ops/package.json packages/ops/
 COPY packages/shared/package.json packages/shared/
 COPY proto/package.json proto/
 COPY services/identity/package.json services/identity/
@@ -26,7 +27,7 @@ FROM manifests AS packages
 RUN install-packages --workspace=gateway --workspace=services && rm -r package-lock.json packages/client sandbox
 
 FROM manifests AS sandbox-packages
-RUN install-packages --workspace=sandbox && rm -r package-lock.json gateway packages/contracts packages/demo services
+RUN install-packages --workspace=sandbox && rm -r package-lock.json gateway packages/contracts packages/demo packages/ops services
 
 FROM ${NODE_IMAGE} AS runtime
 ENV NODE_ENV=production \
@@ -62,6 +63,7 @@ COPY --from=packages /app ./
 COPY proto proto
 COPY packages/contracts packages/contracts
 COPY packages/demo packages/demo
+COPY packages/ops packages/ops
 COPY packages/shared packages/shared
 COPY services services
 COPY gateway gateway

@@ -1,5 +1,6 @@
 /** The HTTP servers of the gateway: one for clients, one for operators. */
 import type { AddressInfo } from 'node:net';
+import { addOps } from '@fitness/ops/routes.ts';
 import { type BaseServerOptions, createBaseServer } from '@fitness/shared/http/base-server.ts';
 import { addEtag, PUBLIC, VARY } from '@fitness/shared/http/caching.ts';
 import { codingOf, etagIn } from '@fitness/shared/http/compression.ts';
@@ -7,7 +8,6 @@ import { endsUnread } from '@fitness/shared/http/connections.ts';
 import { addMetricsRoute } from '@fitness/shared/http/health-routes.ts';
 import { methodNotAllowed } from '@fitness/shared/kernel/error.ts';
 import { addPageAssets } from '@fitness/shared/pages/assets.ts';
-import { localeOfPage } from '@fitness/shared/pages/languages.ts';
 import type { FastifyInstance } from 'fastify';
 import type { Dependencies } from './dependencies.ts';
 import { askServices } from './health/services-health.ts';
@@ -15,7 +15,7 @@ import { addMcp } from './mcp/routes.ts';
 import { addAccountDeletion } from './pages/account-deletion/routes.ts';
 import { addDocs, OPENAPI_PATH } from './pages/docs/routes.ts';
 import { sendMissingPage } from './pages/missing-page.ts';
-import { addOps } from './pages/ops/routes.ts';
+import { pageDependencies } from './pages/page-dependencies.ts';
 import { addSecurityTxt } from './pages/security-txt.ts';
 import { addStartPage } from './pages/start-page.ts';
 import { JSON_LIMIT_BYTES } from './request/body.ts';
@@ -24,6 +24,7 @@ import { CHALLENGE } from './request/forward-headers.ts';
 import { addOauthMetadata } from './request/oauth-metadata.ts';
 import { limitReading, shareOf } from './request/open-requests.ts';
 import { addProxy } from './request/proxy.ts';
+import { SERVICES } from './request/routes.ts';
 
 /** The server for clients, not yet listening. */
 export const createHttpServer = async (
@@ -51,12 +52,25 @@ export const createHttpServer = async (
   addOauthMetadata(app, baseUrl);
   addSecurityTxt(app, dependencies);
   addStartPage(app, dependencies);
-  await addAccountDeletion(app, dependencies);
-  await addOps(app, dependencies);
+  const pages = pageDependencies(dependencies);
+  await addAccountDeletion(app, pages, dependencies);
+  await addOps(app, pages, opsDependencies(dependencies));
   await addMcp(app, dependencies);
   await addProxy(app, dependencies);
   return app;
 };
+
+const opsDependencies = ({
+  agents,
+  clock,
+  livePollMs,
+  urls,
+}: Dependencies): Parameters<typeof addOps>[2] => ({
+  clock,
+  livePollMs,
+  services: SERVICES,
+  readHealth: () => askServices(agents.internal, urls),
+});
 
 /** The server for the operations port, not yet listening. */
 export const createOperationsServer = (dependencies: Dependencies): FastifyInstance => {
@@ -121,10 +135,9 @@ const addChallenge = (app: FastifyInstance): void => {
 
 const addOwnRoutes = (app: FastifyInstance, { readOpenapi }: Pick<Dependencies, 'readOpenapi'>): void => {
   app.get(OPENAPI_PATH, async (request, reply) => {
-    const locale = localeOfPage(request);
-    const { bytes, etag, send } = await readOpenapi(locale);
+    const { bytes, etag, send } = await readOpenapi();
     const coding = codingOf(request.headers['accept-encoding'] as string | undefined, bytes);
-    reply.headers({ vary: VARY, 'content-language': locale });
+    reply.headers({ vary: VARY, 'content-language': 'en' });
     if (addEtag(PUBLIC, etagIn(coding, etag), request, reply)) return reply.code(304).send();
     return send(coding, reply.type('application/json; charset=utf-8'));
   });

@@ -1,7 +1,8 @@
 /** The audit log of `/ops`: who did what, what changed, and the same entries as a file. */
+
+import { csvLine } from '@fitness/ops/audit-csv.ts';
 import { PERMISSIONS } from '@fitness/shared/kernel/permissions.ts';
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import { csvLine } from '../src/pages/ops/audit-csv.ts';
 import {
   arrangeOps,
   browse,

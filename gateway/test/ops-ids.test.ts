@@ -1,6 +1,7 @@
 /** Ids on the Persian pages of `/ops`: Latin digits without a number sign, as they are typed, copied and searched for. */
+
+import { SECTIONS } from '@fitness/ops/sections.ts';
 import { beforeEach, expect, test } from '@jest/globals';
-import { SECTIONS } from '../src/pages/ops/sections.ts';
 import { arrangeOps, PATH, replies, STATUS, signIn, submit, WITHDRAWAL } from './ops-support.ts';
 
 arrangeOps();

@@ -5,6 +5,7 @@ import { defineEvent } from './define-event.ts';
 export const trainingServiceChanged = defineEvent({
   type: 'content.training_service.changed',
   summary: 'A training service was created or changed.',
+  advice: 'Replace what you keep of the training service, unless your copy has a larger `aggregateversion`.',
   data: z.object({
     training_service_id: z.int().positive(),
     user_id: z.int().positive(),
@@ -15,6 +16,7 @@ export const trainingServiceChanged = defineEvent({
 export const trainingServiceDeleted = defineEvent({
   type: 'content.training_service.deleted',
   summary: 'A training service was deleted. Its media are deleted and its boosts end.',
+  advice: 'Delete what you keep of the training service, and end its boosts.',
   data: z.object({ training_service_id: z.int().positive() }),
   consumers: ['content', 'media', 'store-billing'],
 });
@@ -22,6 +24,7 @@ export const trainingServiceDeleted = defineEvent({
 export const postDeleted = defineEvent({
   type: 'content.post.deleted',
   summary: 'A post was deleted. Its media are deleted.',
+  advice: 'Delete what you keep of the post and its files.',
   data: z.object({ post_id: z.int().positive() }),
   consumers: ['media'],
 });
@@ -39,6 +42,7 @@ const trainee = z.object({
 export const traineePurchased = defineEvent({
   type: 'content.trainee.purchased',
   summary: 'A training service was bought and paid for. The seller is notified.',
+  advice: 'Notify the seller once for each `id` of an event.',
   data: trainee.extend({
     price: z.int().nonnegative().meta({ description: 'In Tooman' }),
     commission: z.int().nonnegative().meta({ description: 'In Tooman' }),
@@ -49,6 +53,7 @@ export const traineePurchased = defineEvent({
 export const traineeDelivered = defineEvent({
   type: 'content.trainee.delivered',
   summary: 'The seller delivered a training service that was bought. The buyer is notified.',
+  advice: 'Notify the buyer once for each `id` of an event.',
   data: trainee,
   consumers: ['identity'],
 });
@@ -56,6 +61,7 @@ export const traineeDelivered = defineEvent({
 export const trainingServiceBoostEnded = defineEvent({
   type: 'content.training_service.boost_ended',
   summary: 'The boost of a training service ended. The seller is notified.',
+  advice: 'Notify the seller once for each `id` of an event.',
   data: z.object({
     boost_id: z.int().positive(),
     training_service_id: z.int().positive(),

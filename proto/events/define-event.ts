@@ -6,6 +6,8 @@ export interface EventDefinition<Schema extends z.ZodObject = z.ZodObject> {
   readonly type: string;
   /** What happened and what follows from it, for the public document of the events. */
   readonly summary?: string;
+  /** What a consumer does with it, for `/docs/events`. */
+  readonly advice?: string;
   readonly data: Schema;
   /**
    * The services that consume the event; default: none. `<service>/<name>` is a further consumer of that service. A test
@@ -39,6 +41,7 @@ const EVENT_TYPE = /^[a-z][a-z0-9_-]*(\.[a-z][a-z0-9_-]*)+$/;
 export const defineEvent = <Schema extends z.ZodObject>(definition: {
   type: string;
   summary?: string;
+  advice?: string;
   data: Schema;
   consumers?: readonly string[];
   personalTo?: (data: z.output<Schema>) => number | null;

@@ -5,6 +5,7 @@ import { defineEvent } from './define-event.ts';
 export const gymChanged = defineEvent({
   type: 'gyms.gym.changed',
   summary: 'A gym was created or changed.',
+  advice: 'Replace what you keep of the gym, unless your copy has a larger `aggregateversion`.',
   data: z.object({
     gym_id: z.int().positive(),
     name: z.string().nullable(),
@@ -17,6 +18,7 @@ export const gymChanged = defineEvent({
 export const gymDeleted = defineEvent({
   type: 'gyms.gym.deleted',
   summary: 'A gym was deleted. Its ratings, media and posts are deleted and its boosts end.',
+  advice: 'Delete what belongs to the gym, and end its boosts.',
   data: z.object({ gym_id: z.int().positive() }),
   consumers: ['content', 'gyms', 'media', 'store-billing'],
 });
@@ -26,6 +28,7 @@ export const gymLicenseReviewed = defineEvent({
   summary:
     'The license of a gym was approved or rejected, or an operator deleted the document with `DELETE /media/{id}`. The ' +
     'owner of the gym at that moment is notified.',
+  advice: 'Notify the owner that the event names, once for each `id`.',
   data: z.object({
     gym_id: z.int().positive(),
     gym_name: z.string(),
@@ -40,6 +43,7 @@ export const gymLicenseReviewed = defineEvent({
 export const gymBoostEnded = defineEvent({
   type: 'gyms.gym.boost_ended',
   summary: 'The boost of a gym ended. The owner of the gym at that moment is notified.',
+  advice: 'Notify the owner that the event names, once for each `id`.',
   data: z.object({
     boost_id: z.int().positive(),
     gym_id: z.int().positive(),
@@ -57,6 +61,7 @@ export const gymLicenseCleared = defineEvent({
   summary:
     'The license document of a gym was cleared. The media service deletes it, and no later one: a document with a larger ' +
     'id was uploaded after the clearing.',
+  advice: 'Delete the document that the event names, and no later one.',
   data: z.object({ gym_id: z.int().positive(), media_id: z.int().positive() }),
   consumers: ['media'],
 });

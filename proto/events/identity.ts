@@ -11,6 +11,7 @@ export const credentialsRevoked = defineEvent({
     'The credentials of a user were revoked: their password was changed or reset, their second factor was set up or was ' +
     'removed by an operator, the deletion of their account was scheduled, or it was erased. The session that changed ' +
     'the password or set up the second factor stays valid.',
+  advice: 'Forget what you keep about the tokens of the user, and check them again.',
   data: z.object({
     user_id: userId,
     reason: z.string().meta({ description: 'What happened, e.g. `password_changed`' }),
@@ -20,6 +21,7 @@ export const credentialsRevoked = defineEvent({
 export const accountDeletionRequested = defineEvent({
   type: 'identity.account.deletion_requested',
   summary: 'The deletion of an account was scheduled. Its owner is notified.',
+  advice: 'Notify the user. Delete nothing: the deletion may be cancelled.',
   data: z.object({ user_id: userId, deletion_requested_at: timestamp, deletion_scheduled_at: timestamp }),
   consumers: ['identity'],
 });
@@ -27,6 +29,7 @@ export const accountDeletionRequested = defineEvent({
 export const accountDeletionCancelled = defineEvent({
   type: 'identity.account.deletion_cancelled',
   summary: 'The scheduled deletion of an account was cancelled. The account is active again.',
+  advice: 'Show the account as active again.',
   data: z.object({ user_id: userId }),
 });
 
@@ -35,6 +38,7 @@ export const securitySmsRequested = defineEvent({
   summary:
     'A user must be notified of a change to their account by SMS. The event carries the phone number, because after a ' +
     'change the previous number is stored nowhere else.',
+  advice: 'Send the SMS to the phone that the event names.',
   data: z.object({
     user_id: userId,
     phone: z.string(),
@@ -51,6 +55,7 @@ export const securitySmsRequested = defineEvent({
 export const notificationPushRequested = defineEvent({
   type: 'identity.notification.push_requested',
   summary: 'A stored notification must be pushed to a device.',
+  advice: 'Push the notification to the device, unless it has been removed.',
   data: z.object({
     user_id: userId,
     notification_id: z.int().positive(),
@@ -62,6 +67,7 @@ export const notificationPushRequested = defineEvent({
 export const notificationEmailRequested = defineEvent({
   type: 'identity.notification.email_requested',
   summary: 'A stored notification must be sent by email.',
+  advice: 'Send the email, unless the user has switched it off.',
   data: z.object({
     user_id: userId,
     notification_id: z.int().positive(),
@@ -79,6 +85,7 @@ export const trainerLicenseCleared = defineEvent({
   summary:
     'The license document of a trainer was cleared. The media service deletes it, and no later one: a document with a ' +
     'larger id was uploaded after the clearing.',
+  advice: 'Delete the document that the event names, and no later one.',
   data: z.object({ user_id: userId, media_id: z.int().positive() }),
   consumers: ['media'],
 });
@@ -86,6 +93,8 @@ export const trainerLicenseCleared = defineEvent({
 export const accountDeleted = defineEvent({
   type: 'identity.account.deleted',
   summary: 'An account was erased. Every service erases or pseudonymizes its part of the data.',
+  advice:
+    'Erase what you keep about the user, or remove what identifies them where the law requires the rest.',
   data: z.object({ user_id: userId, deleted_at: timestamp }),
   consumers: ['content', 'gyms', 'identity', 'media', 'store-billing', 'wallet'],
   erases: ({ user_id: id }) => id,

@@ -30,6 +30,7 @@ export const mediaAttached = defineEvent({
   summary:
     'A file was uploaded and attached to a target. Of two documents with the same target and purpose, the one with the ' +
     'larger id is newer.',
+  advice: 'Use the file, unless you know one with a larger id for the same target and purpose.',
   data: row,
   consumers: ['content', 'gyms', 'identity'],
   personalTo,
@@ -38,6 +39,7 @@ export const mediaAttached = defineEvent({
 export const mediaDeleted = defineEvent({
   type: 'media.media.deleted',
   summary: 'A file was deleted, cleared, or replaced by a newer document.',
+  advice: 'Stop showing the file and remove its link.',
   data: row.extend({
     by_operator: z.boolean().optional().meta({
       description: 'True if anyone but the owner of the target deleted it with `DELETE /media/{id}`',

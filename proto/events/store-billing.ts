@@ -8,6 +8,7 @@ const timestamp = z.string().meta({ description: '`YYYY-MM-DD HH:MM:SS` in UTC' 
 export const storePurchaseGranted = defineEvent({
   type: 'store_billing.store_purchase.granted',
   summary: 'An app-store purchase was granted. The wallet books its `store_purchase` payment once.',
+  advice: 'Book the purchase once for each `id` of an event.',
   data: z.object({
     store_purchase_id: id,
     user_id: id,
@@ -23,12 +24,14 @@ export const storePurchaseGranted = defineEvent({
 export const storePurchaseGrantEnded = defineEvent({
   type: 'store_billing.store_purchase.grant_ended',
   summary: 'The store reported a refund, and the grant was ended. The payment stays.',
+  advice: 'Show the purchase as ended. Do not change the payment.',
   data: z.object({ store_purchase_id: id, user_id: id, ended_at: timestamp }),
 });
 
 export const refundResolved = defineEvent({
   type: 'store_billing.refund.resolved',
   summary: 'An operator resolved an entry of the refund queue. The user is notified.',
+  advice: 'Notify the user once for each `id` of an event.',
   data: z.object({
     refund_id: id,
     user_id: id,
@@ -52,12 +55,14 @@ const subscription = z.object({
 export const subscriptionStarted = defineEvent({
   type: 'store_billing.subscription.started',
   summary: 'A premium subscription started. It was bought from an app store or from the wallet.',
+  advice: 'Give the user what the subscription includes, until its end.',
   data: subscription,
 });
 
 export const subscriptionExpiring = defineEvent({
   type: 'store_billing.subscription.expiring',
   summary: 'A premium subscription ends within three days. The user is notified.',
+  advice: 'Notify the user once for each `id` of an event.',
   data: subscription,
   consumers: ['identity'],
 });
@@ -74,6 +79,7 @@ const boost = z.object({
 export const boostGranted = defineEvent({
   type: 'store_billing.boost.granted',
   summary: 'A boost started. It was bought from an app store or from the wallet.',
+  advice: 'Show the target first until the boost ends.',
   data: boost,
   consumers: ['content', 'gyms'],
 });
@@ -81,6 +87,7 @@ export const boostGranted = defineEvent({
 export const boostEnded = defineEvent({
   type: 'store_billing.boost.ended',
   summary: 'A boost ended: it expired, the store refunded its purchase, or its target was deleted.',
+  advice: 'Stop showing the target first, unless another boost is running.',
   data: boost,
   consumers: ['content', 'gyms'],
 });

@@ -14,6 +14,7 @@ export const paymentBooked = defineEvent({
   summary:
     'The wallet itself booked a payment: a requested withdrawal, a store purchase, or a verified deposit. The user is ' +
     'notified of a deposit. Payments that other services book are in `wallet.ledger.sealed`.',
+  advice: 'Notify the user of a deposit, once for each `id` of an event.',
   data: payment,
   consumers: ['identity'],
 });
@@ -21,6 +22,7 @@ export const paymentBooked = defineEvent({
 export const ledgerSealed = defineEvent({
   type: 'wallet.ledger.sealed',
   summary: 'A batch of entries of the ledger was sealed, normally within a second of their booking.',
+  advice: 'Read the entries of the batch from the wallet if you keep a copy of the ledger.',
   data: z.object({
     // Number and hash are a copy of the chain's head outside the wallet's database.
     number: z.int().positive().meta({ description: 'Number of the seal' }),
@@ -34,6 +36,7 @@ export const depositReturned = defineEvent({
   type: 'wallet.deposit.returned',
   summary:
     'An operator returned the money of a disputed deposit. The deposit is not credited, and the user is notified.',
+  advice: 'Notify the user that the money was returned.',
   data: z.object({
     payment_id: z.int().positive(),
     user_id: z.int().positive(),
@@ -45,6 +48,7 @@ export const depositReturned = defineEvent({
 export const withdrawalSettled = defineEvent({
   type: 'wallet.withdrawal.settled',
   summary: 'An operator paid or rejected a withdrawal. The user is notified.',
+  advice: 'Notify the user of the outcome that the event names.',
   data: z.object({
     payment_id: z.int().positive(),
     user_id: z.int().positive(),

@@ -1,25 +1,22 @@
 /** The worst patterns of unidiomatic English (docs/writing.md). Reviewers find the others. */
 import { describe, expect, test } from '@jest/globals';
-import MarkdownIt from 'markdown-it';
+import { parseMarkdown } from '../../gateway/src/pages/docs/markdown.ts';
 import { files, read } from './support.ts';
 import { COMMENT, LONGEST_SENTENCE, longSentences, type Pattern, WORDS } from './wording.ts';
 
-const markdown = new MarkdownIt();
 /** The paragraphs, list items and cells of a document. Code is treated as one word. */
 const paragraphsOf = (text: string): string[] =>
-  markdown
-    .parse(text, {})
-    .flatMap(({ children }) =>
-      children === null
-        ? []
-        : [
-            children
-              .map(({ type, content }) =>
-                type === 'code_inline' ? 'code' : type === 'softbreak' ? ' ' : content,
-              )
-              .join(''),
-          ],
-    );
+  parseMarkdown(text).tokens.flatMap(({ children }) =>
+    children === null
+      ? []
+      : [
+          children
+            .map(({ type, content }) =>
+              type === 'code_inline' ? 'code' : type === 'softbreak' ? ' ' : content,
+            )
+            .join(''),
+        ],
+  );
 
 /** Examples of the faults, package licenses, and the notes of released versions. */
 const EXEMPT = new Set(['test/architecture/wording.ts', 'NOTICE', 'CHANGELOG.md']);

@@ -1,6 +1,6 @@
 /** `/ops` and the alerts agree on when a case is late. */
 import { expect, test } from '@jest/globals';
-import { LATE_AFTER_MS } from '../../gateway/src/pages/ops/waiting.ts';
+import { LATE_AFTER_MS } from '../../packages/ops/src/waiting.ts';
 import { read } from './support.ts';
 
 const rules = read('deploy/observability/alerts.yml');

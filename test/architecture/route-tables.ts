@@ -12,6 +12,7 @@ export interface Route {
   responses?: Readonly<Record<string, z.ZodType | null>>;
   permissions?: readonly string[];
   alsoNeeds?: readonly string[];
+  fieldPermissions?: Readonly<Record<string, string>>;
   audits?: readonly string[];
   access: string;
   idempotent?: boolean;

@@ -125,7 +125,7 @@ export const importsOf = (file: string): string[] => {
   return named.map((name) => {
     if (name.startsWith('.')) return join(dirname(file), name);
     return name
-      .replace(/^@fitness\/(shared|contracts|demo)\//, 'packages/$1/src/')
+      .replace(/^@fitness\/(shared|contracts|demo|ops)\//, 'packages/$1/src/')
       .replace(/^@fitness\/proto\//, 'proto/');
   });
 };

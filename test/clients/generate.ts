@@ -70,24 +70,6 @@ const generate = async (name: string, directory: string, properties: readonly st
   );
 };
 
-/** The document's samples as functions in one file. Variables that samples leave to the reader become parameters. */
-const kotlinSamples = async (): Promise<string> => {
-  const { paths } = await loadApiDocument();
-  const sources = Object.values(paths).flatMap((item) =>
-    Object.values(item).map((operation) => {
-      const samples = operation['x-codeSamples'] as { lang: string; source: string }[];
-      return samples.find(({ lang }) => lang === 'kotlin')?.source ?? '';
-    }),
-  );
-  const lines = sources.map((source) => source.split('\n'));
-  const imports = new Set(lines.flat().filter((line) => line.startsWith('import ')));
-  const functions = lines.map((own, index) => {
-    const body = own.filter((line) => !line.startsWith('import ')).join('\n');
-    return `fun sample${index}(token: String, id: Long, sessionId: Long, filename: String, file: java.io.File) {\n${body}\n}\n`;
-  });
-  return ['package samples', ...imports, ...functions].join('\n');
-};
-
 /** A documented successful response: `body` is its example, `schema` the name of its component. */
 interface DocumentedSuccess {
   operationId: string;
@@ -149,7 +131,6 @@ export const kotlinClient = async (): Promise<Program> => {
       'packageName=client',
       'omitGradleWrapper=true',
     ]);
-    writeFileSync(join(target, 'client/src/main/kotlin/Samples.kt'), await kotlinSamples());
     await run(
       program('mvn'),
       [

@@ -56,7 +56,8 @@ const submit = (
   fields: Record<string, string> = {},
   visitor = browser,
 ): Promise<BrowserPage> => {
-  const forms = page.html.split('<form ').slice(1);
+  // What follows a form belongs to the next row.
+  const forms = page.html.split('<form ').map((text) => text.split('</form>')[0] ?? '');
   const form = forms.find((text) => text.includes(`value="${button}"`) && text.includes(marker));
   if (form === undefined) throw new Error(`no form with ${button} and ${marker}: ${page.html}`);
   const action = /action="([^"]*)"/.exec(form)?.[1]?.replaceAll('&amp;', '&') ?? '';

@@ -6,7 +6,7 @@ import { createOauthClient, createPkce } from '@fitness/contracts/testing/oauth-
 import { launchChromium } from '@fitness/shared/testing/chromium.ts';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
-import { TEXTS } from '../../gateway/src/pages/docs/text-page.ts';
+import { textSources } from '../../gateway/src/pages/docs/text-pages.ts';
 import { openVisitor, type PageView, VIEWS, type Visitor } from './page-views.ts';
 import {
   type Account,
@@ -43,16 +43,32 @@ const open = async (view: PageView): Promise<Page> => {
 };
 afterEach(() => context?.close());
 
-describe.each(VIEWS)('in $locale, $width px wide, $colorScheme', (view) => {
+/** The documentation is in English only. */
+const ENGLISH = VIEWS.map((view): PageView => ({ ...view, locale: 'en', direction: 'ltr' }));
+
+describe.each(ENGLISH)('the documentation, $width px wide, $colorScheme', (view) => {
   test('the pages next to the reference are accessible', async () => {
     const page = await open(view);
-    for (const path of ['/docs/errors', '/docs/events', ...TEXTS.map((text) => text.path)]) {
+    for (const path of ['/docs/errors', '/docs/events', ...textSources().map((text) => text.path)]) {
       await page.goto(`${baseUrl()}${path}`);
       await visitor.expectFine(path.slice(1).replace('/', '-'));
     }
   });
 
-  test("an operation's address leads to it, with samples in curl, Kotlin, Swift and TypeScript", async () => {
+  test('the navigation and the search lead to a part of a guide by keyboard alone', async () => {
+    const page = await open(view);
+    await page.goto(`${baseUrl()}/docs/errors`);
+    await visitor.press('nav a[href="/docs/money"]');
+    expect(await page.locator('nav a[aria-current]').textContent()).toBe('Balance, deposits and withdrawals');
+    await visitor.tabTo('input[name=q]');
+    await page.keyboard.type('personal tokens');
+    await Promise.all([page.waitForEvent('load'), page.keyboard.press('Enter')]);
+    await visitor.expectFine('docs-search');
+    await visitor.press('a[href="/docs/sign-in#personal-tokens"]');
+    expect(await page.locator(':target').textContent()).toBe('Personal tokens');
+  });
+
+  test("an operation's address leads to it, with samples in four languages that send an Idempotency-Key", async () => {
     const page = await open(view);
     const address = 'tag/payments/POST/api/v1/payments/deposit';
     await page.goto(`${baseUrl()}/docs#${address}`);
@@ -62,26 +78,29 @@ describe.each(VIEWS)('in $locale, $width px wide, $colorScheme', (view) => {
       const { y = -1 } = (await heading.boundingBox()) ?? {};
       return y > 0 && y < 400;
     });
-    expect(await heading.textContent()).toContain(
-      view.locale === 'fa' ? 'شروع واریز به کیف پول' : 'Start a deposit',
-    );
+    expect(await heading.textContent()).toContain('Start a deposit');
     expect(page.url()).toMatch(new RegExp(`#${address}$`));
-    const languages = operation.getByRole('button').filter({ hasText: 'Shell Curl' });
-    await languages.click();
+    const samples = ['Curl', 'Fetch', 'NSURLSession', 'OkHttp'];
+    const chosen = operation.getByRole('button').filter({ hasText: new RegExp(samples.join('|')) });
     const options = page.getByRole('option');
+    await chosen.click();
     await options.first().waitFor();
-    expect((await options.allTextContents()).sort()).toEqual([
-      'Curl',
-      'Kotlin (OkHttp)',
-      'NSURLSession',
-      'TypeScript',
-    ]);
+    expect((await options.allTextContents()).sort()).toEqual(samples);
+    for (const name of samples) {
+      await options.filter({ hasText: name }).click();
+      await chosen.filter({ hasText: name }).waitFor();
+      await operation
+        .locator('pre')
+        .filter({ hasText: '/payments/deposit' })
+        .filter({ hasText: 'idempotency-key' })
+        .waitFor();
+      await chosen.click();
+    }
   });
 
   test('the reference causes no console errors, and a demo account signs in', async () => {
     const page = await open(view);
     await page.goto(`${baseUrl()}/docs`);
-    expect(await page.locator('html').getAttribute('dir')).toBe(view.direction);
     const account = page.locator('#demo button').filter({ hasText: 'athlete' });
     await account.click();
     await account.and(page.locator('[aria-pressed=true]')).waitFor();
@@ -91,7 +110,9 @@ describe.each(VIEWS)('in $locale, $width px wide, $colorScheme', (view) => {
     );
     expect([unstyled, visitor.complaints()]).toEqual([0, []]);
   });
+});
 
+describe.each(VIEWS)('in $locale, $width px wide, $colorScheme', (view) => {
   test('the sandbox page and the payment page are accessible', async () => {
     const account = await register();
     const body = { amount: 5_000 };

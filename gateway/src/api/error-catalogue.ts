@@ -1,8 +1,9 @@
-/** The errors that clients may receive, with their texts in every language. */
+/** The errors that clients may receive, with their messages in every language. */
 import { CATALOGUES, type Catalogue } from '@fitness/shared/kernel/i18n/catalogue.ts';
 import { DEFAULT_LOCALE } from '@fitness/shared/kernel/i18n/translate.ts';
 // test/architecture/api-errors.test.ts writes this file from the code that throws the errors, and from the routes.
 import errors from './error-codes.json' with { type: 'json' };
+import errorTexts from './error-texts.json' with { type: 'json' };
 
 /** Texts by language. */
 type Texts = Readonly<Record<string, string>>;
@@ -13,10 +14,10 @@ export interface ErrorRow {
   code: string | null;
   /** Parameters are in braces. */
   texts: Texts;
-  /** When the error occurs. */
-  causes: Texts;
-  /** What the client should do. */
-  remedies: Texts;
+  /** When the error occurs, in English. */
+  cause: string;
+  /** What the client should do, in English. */
+  remedy: string;
   /** Operations that declare the code, e.g. `POST /payments/boost`. Empty for an error of any operation. */
   operations: readonly string[];
 }
@@ -25,14 +26,12 @@ export interface ErrorRow {
 const textOf = (texts: Catalogue, key: string): string | undefined =>
   texts[key as keyof Catalogue] ?? texts[`${key}_other` as keyof Catalogue];
 
-/** For each language, the text of the first of `keys` that its catalogue has. */
-const textsOf = (...keys: string[]): Texts =>
-  Object.fromEntries(
-    [...CATALOGUES].map(([locale, texts]) => [
-      locale,
-      keys.map((key) => textOf(texts, key)).find((text) => text !== undefined) ?? '',
-    ]),
-  );
+const textsOf = (key: string): Texts =>
+  Object.fromEntries([...CATALOGUES].map(([locale, texts]) => [locale, textOf(texts, key) ?? '']));
+
+/** The keys are those of the messages. A remedy may have a status as its key. */
+const causes: Readonly<Record<string, string>> = errorTexts.causes;
+const remedies: Readonly<Record<string, string>> = errorTexts.remedies;
 
 /** All errors, ordered by status. */
 export const ERROR_CATALOGUE: readonly ErrorRow[] = errors.codes
@@ -40,8 +39,8 @@ export const ERROR_CATALOGUE: readonly ErrorRow[] = errors.codes
     status,
     code: isSent ? code : null,
     texts: textsOf(key),
-    causes: textsOf(`docs.errors.cause.${key}`),
-    remedies: textsOf(`docs.errors.remedy.${key}`, `docs.errors.remedy.${status}`),
+    cause: causes[key] ?? '',
+    remedy: remedies[key] ?? remedies[status] ?? '',
     operations,
   }))
   .filter(

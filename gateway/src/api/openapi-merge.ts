@@ -26,7 +26,7 @@ export interface ApiDocument {
   openapi: string;
   info: { title: string; version: string; description: string };
   servers: { url: string }[];
-  tags: { name: string; description?: string | undefined; 'x-displayName'?: string }[];
+  tags: { name: string; description?: string }[];
   paths: Record<string, Record<string, Operation>>;
   components: { securitySchemes: Record<string, Json>; schemas: Schemas; responses?: Record<string, Json> };
   /** Extensions. */
@@ -188,7 +188,8 @@ export const mergeDocuments = (
     info: {
       title: 'Fitness platform',
       version: API_VERSION,
-      description: translate(DEFAULT_LOCALE, 'docs.intro'),
+      // Replaced by the introduction of `presentDocument`.
+      description: '',
     },
     servers: [{ url: baseUrl }],
     tags: [...tags].sort().map((name) => ({ name })),

@@ -4,13 +4,12 @@ import { encodedOnce } from '@fitness/shared/http/compression.ts';
 import type { Clock } from '@fitness/shared/kernel/clock.ts';
 import { scaledDeadline } from '@fitness/shared/kernel/config.ts';
 import { unavailable } from '@fitness/shared/kernel/error.ts';
-import { LOCALES, type Locale } from '@fitness/shared/kernel/i18n/translate.ts';
 import type { Logger } from '@fitness/shared/kernel/log.ts';
 import type { Dispatcher } from 'undici';
 import { z } from 'zod';
 import { SERVICES, type Service } from '../request/routes.ts';
-import { type ApiDocument, mergeDocuments, type ServiceDocument } from './openapi-merge.ts';
-import { documentIn, presentDocument } from './present.ts';
+import { mergeDocuments, type ServiceDocument } from './openapi-merge.ts';
+import { presentDocument } from './present.ts';
 
 const DOCUMENT_PATH = '/internal/openapi.json';
 const FETCH_TIMEOUT_MS = 2_000;
@@ -38,18 +37,16 @@ interface EncodedDocument {
 }
 
 /**
- * The merged document in a language, encoded once for all clients. If a service does not respond, its last document
- * is used, and the next call requests it again. Throws 503 if no service has responded yet.
+ * The merged document, encoded once for all clients. If a service does not respond, its last document is used, and the next
+ * call requests it again. Throws 503 if no service has responded yet.
  */
-export type ReadOpenapi = (locale: Locale) => Promise<EncodedDocument>;
-
-type Documents = ReadonlyMap<Locale, EncodedDocument>;
+export type ReadOpenapi = () => Promise<EncodedDocument>;
 
 export const createReadOpenapi = ({ urls, agent, baseUrl, clock, log }: OpenapiOptions): ReadOpenapi => {
   const lastDocuments = new Map<Service, ServiceDocument>();
-  let cached: { documents: Documents; until: number } | undefined;
-  let newest: Documents = new Map();
-  let reading: Promise<Documents> | undefined;
+  let cached: { document: EncodedDocument; until: number } | undefined;
+  let newest: EncodedDocument | undefined;
+  let reading: Promise<EncodedDocument> | undefined;
 
   const update = async (service: Service): Promise<boolean> => {
     try {
@@ -66,15 +63,14 @@ export const createReadOpenapi = ({ urls, agent, baseUrl, clock, log }: OpenapiO
     }
   };
 
-  const encode = (locale: Locale, document: ApiDocument): EncodedDocument => {
-    const json = Buffer.from(JSON.stringify(documentIn(locale, document)));
+  const encode = (document: unknown): EncodedDocument => {
+    const json = Buffer.from(JSON.stringify(document));
     const etag = etagOf(json);
-    const last = newest.get(locale);
     // The same document is not compressed again.
-    return last?.etag === etag ? last : { bytes: json.length, etag, send: encodedOnce(json) };
+    return newest?.etag === etag ? newest : { bytes: json.length, etag, send: encodedOnce(json) };
   };
 
-  const read = async (): Promise<Documents> => {
+  const read = async (): Promise<EncodedDocument> => {
     const answered = await Promise.all(SERVICES.map(update));
     if (lastDocuments.size === 0) throw unavailable('no service described its routes');
     // The order is that of SERVICES, not of the responses.
@@ -84,21 +80,19 @@ export const createReadOpenapi = ({ urls, agent, baseUrl, clock, log }: OpenapiO
         return document === undefined ? [] : [[service, document] as const];
       }),
     );
-    const document = presentDocument(mergeDocuments(documents, baseUrl));
-    newest = new Map(LOCALES.map((locale) => [locale, encode(locale, document)]));
+    const document = encode(presentDocument(mergeDocuments(documents, baseUrl)));
+    newest = document;
     cached = answered.every(Boolean)
-      ? { documents: newest, until: clock.now().getTime() + COMPLETE_FOR_MS }
+      ? { document, until: clock.now().getTime() + COMPLETE_FOR_MS }
       : undefined;
-    return newest;
+    return document;
   };
 
-  const current = async (): Promise<Documents> => {
-    if (cached !== undefined && clock.now().getTime() < cached.until) return cached.documents;
+  return async () => {
+    if (cached !== undefined && clock.now().getTime() < cached.until) return cached.document;
     reading ??= read().finally(() => {
       reading = undefined;
     });
     return reading;
   };
-
-  return async (locale) => (await current()).get(locale) as EncodedDocument;
 };

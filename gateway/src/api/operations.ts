@@ -1,7 +1,5 @@
 /** Descriptions of operations besides their schemas: responses, headers, parameters, tags and links. */
 import { STATUS_CODES } from 'node:http';
-import type { MessageKey } from '@fitness/shared/kernel/i18n/catalogue.ts';
-import { type Locale, translate } from '@fitness/shared/kernel/i18n/translate.ts';
 import type { Json } from './schema.ts';
 
 const text = { type: 'string' };
@@ -60,29 +58,21 @@ const DOWNLOAD_HEADERS = {
 export const headersOf = (operationId: string, status: string): Record<string, Json> | undefined =>
   operationId.startsWith('getMedia') && ['200', '206'].includes(status) ? DOWNLOAD_HEADERS : HEADERS[status];
 
-/** Tags in the order of the document, with the keys of their texts. A test compares them with the tags of the routes. */
-const TAG_KEYS = {
-  Auth: 'docs.tags.auth',
-  Users: 'docs.tags.users',
-  Roles: 'docs.tags.roles',
-  Notifications: 'docs.tags.notifications',
-  Gyms: 'docs.tags.gyms',
-  Posts: 'docs.tags.posts',
-  'Training services': 'docs.tags.training_services',
-  Payments: 'docs.tags.payments',
-  Media: 'docs.tags.media',
-  Audit: 'docs.tags.audit',
-} as const satisfies Record<string, MessageKey>;
-
-export const TAG_NAMES = Object.keys(TAG_KEYS) as readonly (keyof typeof TAG_KEYS)[];
-
-/** The tags with their texts in one language. */
-export const tagsIn = (locale: Locale): { name: string; title: string; description: string }[] =>
-  TAG_NAMES.map((name) => ({
-    name,
-    title: translate(locale, `${TAG_KEYS[name]}.name`),
-    description: translate(locale, TAG_KEYS[name]),
-  }));
+/** Tags in the order of the document, with their descriptions. A test compares them with the tags of the routes. */
+export const TAGS: Readonly<Record<string, string>> = {
+  Auth: 'Your account: registration, sign-in, tokens, two-factor authentication, and deletion.',
+  Users: 'The accounts of other users, and how operators manage them.',
+  Roles: 'Roles and their permissions, for administrators.',
+  Notifications: 'The notifications of your account, in the language of the request.',
+  Gyms: 'Gyms with their opening hours, ratings, and crowd levels, and the lists of cities and majors (sports).',
+  Posts: 'Posts on the profiles of users and gyms.',
+  'Training services': 'What trainers sell, and the trainees who bought it.',
+  Payments:
+    'The wallet: balance, deposits through the bank gateway, withdrawals, prices, and app-store purchases. Amounts are ' +
+    'whole Tooman.',
+  Media: 'Files: images, documents for review, and videos.',
+  Audit: 'The log of what operators did.',
+};
 
 /** Texts by name, for parameters that the schema of the route does not describe. */
 const PARAMETERS: Readonly<Record<string, string>> = {

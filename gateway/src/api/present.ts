@@ -1,14 +1,11 @@
 /** Completes the merged document for clients: schemas for generators, names, descriptions, examples, links and errors. */
 import { ERROR_CODES } from '@fitness/shared/http/openapi.ts';
-import { DEFAULT_LOCALE, type Locale, translate } from '@fitness/shared/kernel/i18n/translate.ts';
 import { toClientSchema, toResponseSchema } from './client-schemas.ts';
-import { codeSamples } from './code-samples.ts';
 import { createBodyNames, createErrorNames } from './component-names.ts';
-import { DOCUMENT_TEXTS } from './document-texts.ts';
 import { ERROR_BODIES, ERROR_CATALOGUE, errorRow } from './error-catalogue.ts';
 import { errorExample, requestExample, responseExample } from './examples/index.ts';
 import type { ApiDocument, Operation } from './openapi-merge.ts';
-import { headersOf, linksOf, parameterText, tagsIn } from './operations.ts';
+import { headersOf, linksOf, parameterText, TAGS } from './operations.ts';
 import { isObject, type Json, mapEntries, referenceOf, type Schema, sortByKey } from './schema.ts';
 
 type BodyNames = ReturnType<typeof createBodyNames>;
@@ -31,16 +28,12 @@ export const presentDocument = (merged: ApiDocument): ApiDocument => {
     nameError: createErrorNames(errors),
     operationIds: new Set(all.map(({ operationId }) => String(operationId))),
   };
-  const baseUrl = merged.servers[0]?.url ?? '';
-  const paths = mapEntries(merged.paths, (item, path) =>
-    mapEntries(item, (operation, method) => ({
-      ...presentOperation(operation, context),
-      'x-codeSamples': codeSamples({ method, path, baseUrl }, operation),
-    })),
+  const paths = mapEntries(merged.paths, (item) =>
+    mapEntries(item, (operation) => presentOperation(operation, context)),
   );
   return {
     ...merged,
-    info: { ...merged.info, description: introduction(DEFAULT_LOCALE) },
+    info: { ...merged.info, description: introduction() },
     tags: presentTags(merged.tags.map(({ name }) => name)),
     paths,
     components: {
@@ -52,55 +45,28 @@ export const presentDocument = (merged: ApiDocument): ApiDocument => {
   };
 };
 
-/**
- * The document of {@link presentDocument} with its title, introduction, tags and summaries in the language of `locale`. Everything
- * else is unchanged, so programs read the same document.
- */
-export const documentIn = (locale: Locale, document: ApiDocument): ApiDocument => {
-  const texts = DOCUMENT_TEXTS[locale];
-  if (texts === undefined) return document;
-  const tags = new Map(tagsIn(locale).map(({ name, title, description }) => [name, { title, description }]));
-  return {
-    ...document,
-    info: {
-      ...document.info,
-      title: translate(locale, 'docs.title'),
-      description: introduction(locale),
-    },
-    tags: document.tags.map((tag) => {
-      const { title, description } = tags.get(tag.name) ?? {};
-      return title === undefined ? tag : { ...tag, 'x-displayName': title, description };
-    }),
-    paths: mapEntries(document.paths, (item) =>
-      mapEntries(item, (operation) => ({
-        ...operation,
-        summary: texts.operations[String(operation.operationId)] ?? operation.summary,
-      })),
-    ),
-  };
-};
+const INTRODUCTION = `Manage the users, gyms, posts, training services, payments, and in-app purchases of a fitness platform. \
+Timestamps are \`YYYY-MM-DD HH:MM:SS\` in UTC, amounts are whole Tooman, and texts follow \`Accept-Language\` (\`en\`, \`fa\`). \
+An empty query parameter is treated as absent, and a missing body as an empty object.
 
-/** The introduction, in Markdown. */
-const introduction = (locale: Locale): string => {
+Every error has a text in \`message\`. A 422 also has \`errors\` with messages by field. Some errors have a \`code\`, which stays \
+the same in every language and release. [All errors](/docs/errors), with what to do.
+
+These errors have \`error\` and \`code\` instead of \`message\`:`;
+
+/** In Markdown. */
+const introduction = (): string => {
   const exceptions = Object.entries(ERROR_BODIES).map(
     ([operation, statuses]) => `- \`${operation}\`: ${statuses.join(', ')}`,
   );
-  const parts = [
-    translate(locale, 'docs.intro'),
-    translate(locale, 'docs.intro.errors'),
-    exceptions.join('\n'),
-  ];
-  return parts.join('\n\n');
+  return `${INTRODUCTION}\n\n${exceptions.join('\n')}`;
 };
 
 /** Known tags first, in their order. */
 const presentTags = (names: readonly string[]): ApiDocument['tags'] => {
-  const tags = tagsIn(DEFAULT_LOCALE).filter(({ name }) => names.includes(name));
-  const unknown = names.filter((name) => tags.every((tag) => tag.name !== name));
-  return [
-    ...tags.map(({ name, description }) => ({ name, description })),
-    ...unknown.map((name) => ({ name, description: name })),
-  ];
+  const known = Object.keys(TAGS).filter((name) => names.includes(name));
+  const unknown = names.filter((name) => !(name in TAGS));
+  return [...known, ...unknown].map((name) => ({ name, description: TAGS[name] ?? name }));
 };
 
 /**
@@ -192,7 +158,7 @@ const codesIn = ({ [ERROR_CODES]: codes }: Schema): string[] =>
 /** Lists the codes of a response with their causes. */
 const withCodes = (response: Schema, status: string): Schema => {
   const lines = codesIn(response).map(
-    (code) => `- \`${code}\`: ${errorRow(code, Number(status))?.causes[DEFAULT_LOCALE] ?? code}`,
+    (code) => `- \`${code}\`: ${errorRow(code, Number(status))?.cause ?? code}`,
   );
   if (lines.length === 0) return response;
   return { ...response, description: `${String(response.description)}\n\n${lines.join('\n')}` };

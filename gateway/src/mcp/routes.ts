@@ -12,11 +12,12 @@ import {
 } from '@fitness/shared/kernel/error.ts';
 import { negotiateLocale } from '@fitness/shared/kernel/i18n/negotiate.ts';
 import { translator } from '@fitness/shared/kernel/i18n/translate.ts';
+import type { ApiAnswer } from '@fitness/shared/pages/visitor.ts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Dependencies } from '../dependencies.ts';
 import { assertAudience, metadataParameter, scopeMissing } from '../request/bearer.ts';
 import { clientGone } from '../request/body.ts';
-import { type ApiAnswer, callApi } from '../request/call-api.ts';
+import { callApi } from '../request/call-api.ts';
 import { clientAddressOf } from '../request/client-address.ts';
 import { type CorsOrigins, isAllowedOrigin } from '../request/cors.ts';
 import { readBlockers } from '../request/deletion-blockers.ts';

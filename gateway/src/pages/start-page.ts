@@ -71,7 +71,7 @@ const startPage = (locale: Locale, isUp: boolean, sandboxUrl: string | undefined
   const links = html`<section class="card">
 <h2>${t(message('start.developers'))}</h2>
 <ul>
-<li><a href="/docs?lang=${locale}">${t(message('start.docs'))}</a></li>
+<li><a href="/docs" hreflang="en">${t(message('start.docs'))}</a></li>
 <li><a href="${OPENAPI_PATH}">${t(message('start.openapi'))}</a></li>
 ${sandboxLinks}
 </ul>

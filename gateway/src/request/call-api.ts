@@ -1,5 +1,7 @@
 /** Calls to services that `/mcp` and the gateway's pages make for a client. */
+
 import { API_PREFIX, INTERNAL_PREFIX } from '@fitness/shared/http/gateway-protocol.ts';
+import type { ApiAnswer, ApiCall } from '@fitness/shared/pages/visitor.ts';
 import type { FastifyRequest } from 'fastify';
 import type { Dispatcher } from 'undici';
 import type { Dependencies } from '../dependencies.ts';
@@ -8,20 +10,6 @@ import { internalHeaders } from './forward-headers.ts';
 import { lostAnswer } from './lost-answer.ts';
 import { type Forward, prepareForward } from './prepare-forward.ts';
 import type { Service } from './routes.ts';
-
-export interface ApiCall {
-  method: 'GET' | 'POST' | 'PUT' | 'DELETE';
-  /** The path below the API's prefix, with the query. */
-  path: string;
-  body?: object | undefined;
-}
-
-export interface ApiAnswer {
-  status: number;
-  headers: Dispatcher.ResponseData['headers'];
-  /** Empty if the response has no body. */
-  body: Record<string, unknown>;
-}
 
 type CallDependencies = Pick<
   Dependencies,

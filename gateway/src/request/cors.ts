@@ -1,8 +1,9 @@
 /** Cross-origin requests of browsers, without credentials: a client sends its token itself. */
 
 import { OAUTH_PATHS } from '@fitness/contracts/oauth.ts';
+import { OPS_PATH } from '@fitness/ops/path.ts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { DELETION_PATH, OPS_PATH } from './page-paths.ts';
+import { DELETION_PATH } from './page-paths.ts';
 
 /** Allowed origins; `*` for any. */
 export type CorsOrigins = readonly string[] | '*';

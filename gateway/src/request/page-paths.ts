@@ -1,3 +1,2 @@
-/** Paths of the pages with forms, for modules that only need the paths. */
+/** For modules that need only the path of the page. */
 export const DELETION_PATH = '/account-deletion';
-export const OPS_PATH = '/ops';

@@ -1,6 +1,5 @@
 import { join } from 'node:path';
 import { KNOWN_VALUES } from '../../../gateway/src/api/client-schemas.ts';
-import { takesIdempotencyKey } from '../../../gateway/src/api/code-samples.ts';
 import { ERROR_CATALOGUE } from '../../../gateway/src/api/error-catalogue.ts';
 import { loadApiDocument } from '../../../test/architecture/api-document.ts';
 import { clientMethods } from './client-methods.mjs';
@@ -8,6 +7,10 @@ import { clientMethods } from './client-methods.mjs';
 const TARGET = 'packages/client/src/generated';
 
 /** @typedef {Awaited<ReturnType<typeof loadApiDocument>>} ApiDocument */
+
+/** @param {ApiDocument['paths'][string][string]} operation */
+const takesIdempotencyKey = ({ parameters }) =>
+  /** @type {{ name: string }[]} */ (parameters ?? []).some(({ name }) => name === 'idempotency-key');
 
 /** @param {ApiDocument} document @returns {string} TypeScript */
 function idempotentOf(document) {

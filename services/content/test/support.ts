@@ -260,6 +260,7 @@ const open = async (cleanup: Cleanup, watched: boolean, listCacheMib: number): P
   cleanup.defer('stand-ins', () => server.close());
   const config: ContentConfig = {
     ...testConfig('content'),
+    AMQP_TOPOLOGY: 'provisioned',
     ...addresses,
     ...settings,
     LIST_CACHE_MIB: listCacheMib,

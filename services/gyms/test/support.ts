@@ -141,6 +141,7 @@ export const openHarness = async ({
   cleanup.defer('stand-ins', () => server.close());
   const config: GymsConfig = {
     ...testConfig('gyms'),
+    AMQP_TOPOLOGY: 'provisioned',
     LOG_LEVEL: 'silent',
     IDENTITY_GRPC_ADDRESS: server.address,
     MEDIA_GRPC_ADDRESS: server.address,

@@ -15,6 +15,7 @@ import {
   apiClient,
   dropDatabase,
   dropQueues,
+  provisionQueuesOf,
   type Send,
   standIn,
   standInService,
@@ -186,8 +187,10 @@ export const startHarness = async (
     WALLET_GRPC_ADDRESS: others.address,
     CONTENT_GRPC_ADDRESS: others.address,
     STORE_BILLING_GRPC_ADDRESS: others.address,
+    AMQP_TOPOLOGY: 'provisioned',
     ...env,
   });
+  await provisionQueuesOf(config, 'identity', ['sms.send']);
   // Starts at the real time, because the database's TTL indexes use it.
   const clock = new ManualClock(systemClock.now());
   const service = await startIdentity(config, { clock, passwordCost: PASSWORD_COST, ...overrides });

@@ -260,7 +260,11 @@ export const openHarness = async (
   cleanup.defer('stubs', () => server.close());
   const directory = await mkdtemp(join(tmpdir(), 'media-'));
   cleanup.defer('files', () => rm(directory, { recursive: true }));
-  const config = { ...mediaConfig(server.address, directory), ...changes };
+  const config: MediaConfig = {
+    ...mediaConfig(server.address, directory),
+    AMQP_TOPOLOGY: 'provisioned',
+    ...changes,
+  };
   const serviceHarness = await openServiceHarness('media', config, cleanup);
   const clock = new ManualClock();
   const service = await startMedia(isMonitored ? monitored(config) : config, { clock, ...overrides });

@@ -186,7 +186,9 @@ export const startHarness = async (
   const gone = new Set<number>();
   const others = await startStandIns(wallet, targets, gone);
   cleanup.defer('stand-ins', () => others.close());
-  const config = readConfig(environment(sandbox.url, others.address, change));
+  const config = readConfig(
+    environment(sandbox.url, others.address, { AMQP_TOPOLOGY: 'provisioned', ...change }),
+  );
   cleanup.defer('journal', () => rm(config.JOURNAL_DIRECTORY, { recursive: true, force: true }));
   const { connection: database, ...beside } = await openServiceHarness('store-billing', config, cleanup);
   const service = await startStoreBilling(isMonitored ? monitored(config) : config, {

@@ -158,6 +158,7 @@ export const startHarness = async (
   cleanup.defer('store-billing', () => storeBilling.close());
   const config: WalletConfig = {
     ...baseConfig(),
+    AMQP_TOPOLOGY: 'provisioned',
     ZIBAL_BASE_URL: `${sandbox.url}/zibal`,
     IDENTITY_GRPC_ADDRESS: identity.server.address,
     STORE_BILLING_GRPC_ADDRESS: storeBilling.address,

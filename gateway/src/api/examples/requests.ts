@@ -59,5 +59,6 @@ export const REQUESTS: Readonly<Record<string, Readonly<Record<string, unknown>>
     outcome: 'refunded',
     note: 'Refunded in the store’s console.',
   },
-  postMedia: { file: 'portrait.jpg', attachable_type: MODEL.user, attachable_id: 12 },
+  // `@` makes curl read a file.
+  postMedia: { file: '@portrait.jpg', attachable_type: MODEL.user, attachable_id: 12 },
 };

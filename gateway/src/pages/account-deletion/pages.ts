@@ -6,12 +6,9 @@ import { type Locale, type Translate, translator } from '@fitness/shared/kernel/
 import { alertOf } from '@fitness/shared/pages/form.ts';
 import { type Html, html, withUnbrokenAmounts } from '@fitness/shared/pages/html.ts';
 import { languageLinks } from '@fitness/shared/pages/languages.ts';
+import { type LoginView, loginForm } from '@fitness/shared/pages/log-in.ts';
 import { type Page, renderPage } from '@fitness/shared/pages/page.ts';
 import { timeOf } from '@fitness/shared/pages/time.ts';
-import type { App } from '../../dependencies.ts';
-import type { ShownBlocker } from '../../request/deletion-blockers.ts';
-import { DELETION_PATH } from '../../request/page-paths.ts';
-import { type LoginView, loginForm } from '../log-in.ts';
 import {
   CURRENT_PASSWORD,
   type Field,
@@ -23,7 +20,10 @@ import {
   signedInAs,
   time,
   type View,
-} from '../views.ts';
+} from '@fitness/shared/pages/views.ts';
+import type { App } from '../../dependencies.ts';
+import type { ShownBlocker } from '../../request/deletion-blockers.ts';
+import { DELETION_PATH } from '../../request/page-paths.ts';
 
 const url = (locale: Locale, step?: 'code'): string =>
   `${DELETION_PATH}?lang=${locale}${step === undefined ? '' : `&step=${step}`}`;

@@ -6,25 +6,26 @@
 import { DAY_MS } from '@fitness/shared/kernel/clock.ts';
 import { forbidden, isAppError, message, unavailable } from '@fitness/shared/kernel/error.ts';
 import { translator } from '@fitness/shared/kernel/i18n/translate.ts';
-import type { FastifyInstance } from 'fastify';
-import type { App, Dependencies } from '../../dependencies.ts';
-import type { ApiAnswer } from '../../request/call-api.ts';
-import { readBlockers, type ShownBlocker } from '../../request/deletion-blockers.ts';
-import { DELETION_PATH } from '../../request/page-paths.ts';
+import { addFormPages, type Fields, newGuest, type Outcome } from '@fitness/shared/pages/form-pages.ts';
+import { createLogIn } from '@fitness/shared/pages/log-in.ts';
+import { CURRENT_PASSWORD, missingIn } from '@fitness/shared/pages/views.ts';
+import { createVisits, type SignedIn, type Visit, type Visits } from '@fitness/shared/pages/visit.ts';
 import {
+  type ApiAnswer,
   beginSession,
   call,
   endSession,
   isSessionOf,
   type PageContext,
+  type PageDependencies,
   type Problem,
   problemIn,
   retryAfterIn,
-} from '../api.ts';
-import { addFormPages, type Fields, newGuest, type Outcome } from '../form-pages.ts';
-import { createLogIn } from '../log-in.ts';
-import { CURRENT_PASSWORD, missingIn } from '../views.ts';
-import { createVisits, type SignedIn, type Visit, type Visits } from '../visit.ts';
+} from '@fitness/shared/pages/visitor.ts';
+import type { FastifyInstance } from 'fastify';
+import type { Dependencies } from '../../dependencies.ts';
+import { readBlockers, type ShownBlocker } from '../../request/deletion-blockers.ts';
+import { DELETION_PATH } from '../../request/page-paths.ts';
 import {
   CODE,
   codePage,
@@ -37,8 +38,7 @@ import {
   scheduledPage,
 } from './pages.ts';
 
-type PageDependencies = PageContext['dependencies'] &
-  Pick<Dependencies, 'addressLimit' | 'app' | 'openRequests'>;
+type DeletionDependencies = Pick<Dependencies, 'app' | 'identity'>;
 
 interface Account {
   username: string;
@@ -46,8 +46,7 @@ interface Account {
   schedule: ShownSchedule | undefined;
 }
 
-interface DeletionContext extends PageContext {
-  app: App;
+interface DeletionContext extends PageContext, DeletionDependencies {
   visits: Visits;
 }
 
@@ -55,15 +54,15 @@ interface DeletionContext extends PageContext {
 export const LIFETIME_S = 15 * 60;
 
 export const addAccountDeletion = async (
-  app: FastifyInstance,
+  server: FastifyInstance,
   dependencies: PageDependencies,
+  { app, identity }: DeletionDependencies,
 ): Promise<void> => {
-  const { app: named } = dependencies;
   const visits = createVisits(
     { path: DELETION_PATH, lifetimeS: LIFETIME_S, baseUrl: dependencies.baseUrl },
     dependencies,
   );
-  await addFormPages(app, dependencies, {
+  await addFormPages(server, dependencies, {
     visits,
     stale: message('account_deletion.stale'),
     refusalPage,
@@ -71,12 +70,12 @@ export const addAccountDeletion = async (
       scope.get(DELETION_PATH, async (request, reply) =>
         send(
           reply,
-          await show({ ...contextOf(request), app: named, visits }, visits.read(request.headers.cookie)),
+          await show({ ...contextOf(request), app, identity, visits }, visits.read(request.headers.cookie)),
         ),
       );
       scope.post(DELETION_PATH, (request, reply) =>
         submit(request, reply, (context, visit, fields) =>
-          act({ ...context, app: named, visits }, visit, fields),
+          act({ ...context, app, identity, visits }, visit, fields),
         ),
       );
     },
@@ -171,12 +170,12 @@ const readAccount = async (context: DeletionContext, visit: SignedIn): Promise<A
 
 /** Undefined if the blockers cannot be evaluated, or not be shown to this account. The deletion itself checks them anyway. */
 const findBlockers = async (
-  { locale, dependencies }: DeletionContext,
+  { locale, dependencies, identity }: DeletionContext,
   { token }: SignedIn,
 ): Promise<ShownBlocker[] | undefined> => {
   const caller = await dependencies.callerOf(token);
   try {
-    return await readBlockers(dependencies.identity, caller, translator(locale));
+    return await readBlockers(identity, caller, translator(locale));
   } catch (error) {
     if (isAppError(error) && error.kind !== 'unauthenticated') return undefined;
     throw error;

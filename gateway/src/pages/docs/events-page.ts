@@ -1,49 +1,36 @@
-/** `/docs/events`: the events from the AsyncAPI document. Its texts are English, and `DOCUMENT_TEXTS` contains the translations. */
-import { message } from '@fitness/shared/kernel/error.ts';
-import type { MessageKey } from '@fitness/shared/kernel/i18n/catalogue.ts';
-import { type Locale, translate, translator } from '@fitness/shared/kernel/i18n/translate.ts';
+/** `/docs/events`: the events from the AsyncAPI document, with what a consumer does with each of them. */
+import { EVENTS } from '@fitness/proto/events/catalogue.ts';
 import { breakable, type Html, html } from '@fitness/shared/pages/html.ts';
-import type { Page } from '@fitness/shared/pages/page.ts';
 import type { AsyncApiDocument } from '../../api/asyncapi.ts';
-import { DOCUMENT_TEXTS } from '../../api/document-texts.ts';
-import { contents, docsPage, inline } from './page.ts';
+import { contents, type DocsPage, inline } from './page.ts';
 
-/** The cast is safe because a test compares the catalogues with the events. */
-const remedyOf = (type: string): MessageKey => `docs.events.remedy.${type}` as MessageKey;
+export const EVENTS_DOCUMENT_PATH = '/docs/events/asyncapi.json';
 
-export const eventsPage = (locale: Locale, { components }: AsyncApiDocument): Page => {
-  const t = translator(locale);
-  const whenOf = (type: string, summary: string): Html => {
-    const own = DOCUMENT_TEXTS[locale]?.events[type];
-    return own === undefined ? html`<span lang="en" dir="ltr">${inline(summary)}</span>` : inline(own);
-  };
-  return docsPage(
-    locale,
-    '/docs/events',
-    message('docs.events'),
-    html`<p>${t(message('docs.events.lead'))}</p>
-<p><a href="/docs/events/asyncapi.json">${t(message('docs.events.document'))}</a></p>
-${contents(
-  locale,
-  '/docs/events',
-  Object.keys(components.messages).map((name) => ({ id: name, title: name })),
-)}
-${Object.values(components.messages).map(({ name, summary, payload, 'x-consumers': consumers }) => {
-  const services = consumers.join(', ');
-  const text =
-    consumers.length === 0
-      ? message('docs.events.no_consumers')
-      : message('docs.events.consumers', { services });
-  return html`<section class="card" id="${name}">
+const eventOf = (
+  { type, summary = '', advice = '', consumers = [] }: (typeof EVENTS)[number],
+  { components }: AsyncApiDocument,
+): Html => html`<section class="card" id="${type}">
 <div class="stack tight">
-<h2 lang="en" dir="ltr">${breakable(name)}</h2>
-<p><strong>${t(message('docs.events.when'))}:</strong> ${whenOf(name, summary)}</p>
-<p><strong>${t(message('docs.errors.remedy'))}:</strong> ${inline(translate(locale, remedyOf(name)))}</p>
-<p class="quiet">${t(text)}</p>
+<h2>${breakable(type)}</h2>
+<p><strong>When it is published:</strong> ${inline(summary)}</p>
+<p><strong>What to do:</strong> ${inline(advice)}</p>
+<p class="quiet">${consumers.length === 0 ? 'No consumers' : `Consumers: ${consumers.join(', ')}`}</p>
 </div>
-<pre dir="ltr" tabindex="0">${JSON.stringify(payload.allOf[1], null, 2)}</pre>
+<pre tabindex="0">${JSON.stringify(components.messages[type]?.payload.allOf[1], null, 2)}</pre>
 </section>
 `;
-})}`,
-  );
-};
+
+export const eventsPage = (document: AsyncApiDocument): DocsPage => ({
+  path: '/docs/events',
+  title: 'Events',
+  sections: EVENTS.map(({ type, summary, advice }) => ({
+    id: type,
+    title: type,
+    text: `${summary} ${advice}`,
+  })),
+  body: html`<p>The services publish these events over RabbitMQ, as CloudEvents 1.0 in JSON. The routing key is the type of the event. An
+event may be delivered more than once: its ID stays the same.</p>
+<p><a href="${EVENTS_DOCUMENT_PATH}">AsyncAPI 3 document</a></p>
+${contents(EVENTS.map(({ type }) => ({ id: type, title: type })))}
+${EVENTS.map((event) => eventOf(event, document))}`,
+});

@@ -1,12 +1,8 @@
 /** The HTTP API reference, which Scalar renders. Its script comes from its npm package. */
-import { type Locale, translate } from '@fitness/shared/kernel/i18n/translate.ts';
 import { ICON_URL } from '@fitness/shared/pages/assets.ts';
-import { html } from '@fitness/shared/pages/html.ts';
-import { inLanguage } from '@fitness/shared/pages/languages.ts';
+import { type Html, html } from '@fitness/shared/pages/html.ts';
 import scalar from '@scalar/fastify-api-reference';
 import Fastify from 'fastify';
-import { docsLinks } from './page.ts';
-import { SCALAR_TEXTS } from './scalar-texts.ts';
 
 export interface DemoAccount {
   username: string;
@@ -23,28 +19,28 @@ export const readScalar = async (): Promise<string> => {
   return body;
 };
 
-export const referencePage = (locale: Locale, nonce: string): string => {
-  const direction = translate(locale, 'language.direction');
-  return html`<!doctype html>
-<html lang="${locale}" dir="${direction}">
+/** `links` lead to the other pages of the documentation. */
+export const referencePage = (links: Html, nonce: string): string =>
+  html`<!doctype html>
+<html lang="en" dir="ltr">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta property="csp-nonce" nonce="${nonce}" content="${nonce}">
-<title>${translate(locale, 'docs.title')}</title>
+<title>Fitness platform API</title>
 <link rel="icon" type="image/svg+xml" href="${ICON_URL}">
 <link rel="stylesheet" href="/docs/reference.css">
 </head>
 <body>
-<header id="bar">${docsLinks(locale, '/docs')}<div id="demo" hidden></div></header>
-<div id="reference" dir="ltr"></div>
+<header id="bar"><nav><ul>
+${links}</ul></nav><div id="demo" hidden></div></header>
+<div id="reference"></div>
 <script src="/docs/nonce.js"></script>
 <script src="/docs/scalar.js"></script>
-<script src="/docs/reference.js?lang=${locale}"></script>
+<script src="/docs/reference.js"></script>
 </body>
 </html>
 `.toString();
-};
 
 /** Gives every created style element the nonce, because Scalar does so for only one of them. Parsed HTML does not pass through it. */
 export const NONCE_SCRIPT = `const { nonce } = document.querySelector('meta[property=csp-nonce]');
@@ -56,13 +52,11 @@ document.createElement = function (name, options) {
 };
 `;
 
-export const REFERENCE_STYLE = `@font-face { font-family: Vazirmatn; src: url("/assets/vazirmatn.woff2") format("woff2"); font-weight: 100 900; font-display: swap; unicode-range: U+0600-06FF, U+0750-077F, U+200C-200F, U+FB50-FDFF, U+FE70-FEFC; }
-:root { --scalar-font: Vazirmatn, system-ui, sans-serif; }
+export const REFERENCE_STYLE = `:root { --scalar-font: system-ui, sans-serif; }
 body { margin: 0; }
-#reference :is(h1, h2, p) { unicode-bidi: plaintext; text-align: start; }
 #bar { display: flex; flex-wrap: wrap; justify-content: space-between; gap: 0.5rem 1.5rem; padding: 0.5rem 1rem; font: 14px/1.6 var(--scalar-font); border-bottom: 1px solid #8884; }
 #bar a { color: #0b63b8; }
-#bar nav, #bar .row, #demo { display: flex; flex-wrap: wrap; gap: 0.5rem 1rem; align-items: center; }
+#bar ul, #demo { display: flex; flex-wrap: wrap; gap: 0.5rem 1rem; align-items: center; margin: 0; padding: 0; list-style: none; }
 #demo[hidden] { display: none; }
 #demo button { font: inherit; padding: 0 0.75rem; border: 1px solid #8888; border-radius: 4px; background: none; color: inherit; cursor: pointer; }
 #demo button[aria-pressed='true'] { background: #0b63b8; border-color: #0b63b8; color: #fff; }
@@ -70,11 +64,12 @@ body { margin: 0; }
 .dark-mode #bar a { color: #7db8f5; }
 `;
 
-/** Hides all sample clients of Scalar except curl and URLSession. The document itself contains the TypeScript and Kotlin samples. */
+/** Leaves samples for curl, `fetch`, OkHttp in Kotlin, and URLSession. */
 const HIDDEN_CLIENTS = {
   shell: ['httpie', 'wget'],
+  js: ['axios', 'jquery', 'ofetch', 'xhr'],
   ...Object.fromEntries(
-    'c clojure csharp dart fsharp go http java js julia kotlin node objc ocaml php powershell python r ruby rust'
+    'c clojure csharp dart fsharp go http java julia node objc ocaml php powershell python r ruby rust'
       .split(' ')
       .map((language) => [language, true]),
   ),
@@ -93,24 +88,14 @@ const CONFIGURATION = {
 };
 
 interface ScriptOptions {
-  locale: Locale;
   documentUrl: string;
   demoAccounts: readonly DemoAccount[];
 }
 
-/** Shows the document in the language of the page. Each demo account has a button that signs in and passes the token to the reference. */
-export const initializeScript = ({ locale, documentUrl, demoAccounts }: ScriptOptions): string => {
-  const configuration = {
-    ...CONFIGURATION,
-    // The document, its code and its schemas read from left to right in every language.
-    localization: { locale, direction: 'ltr', translations: SCALAR_TEXTS[locale] ?? {} },
-  };
-  const accounts = demoAccounts.map(({ username, password }) => {
-    const title = translate(locale, 'docs.password', { password });
-    return { username, password, title };
-  });
-  return `const accounts = ${JSON.stringify(accounts)};
-const configuration = ${JSON.stringify(configuration)};
+/** Shows the document. Each demo account has a button that signs in and passes the token to the reference. */
+export const initializeScript = ({ documentUrl, demoAccounts }: ScriptOptions): string =>
+  `const accounts = ${JSON.stringify(demoAccounts)};
+const configuration = ${JSON.stringify(CONFIGURATION)};
 const withToken = (content, token) => ({
   ...configuration,
   content,
@@ -120,19 +105,19 @@ const bar = document.getElementById('demo');
 const addAccounts = (signIn) => {
   if (accounts.length === 0) return;
   bar.hidden = false;
-  bar.append(${JSON.stringify(translate(locale, 'docs.demo'))});
+  bar.append('Try the requests with a demo account:');
   for (const account of accounts) {
     const button = document.createElement('button');
     button.type = 'button';
     button.textContent = account.username;
-    button.title = account.title;
+    button.title = 'Password: ' + account.password;
     button.setAttribute('aria-pressed', 'false');
     button.addEventListener('click', () => signIn(account, button));
     bar.append(button);
   }
 };
 const show = async () => {
-  const read = await fetch(${JSON.stringify(inLanguage(locale, documentUrl))});
+  const read = await fetch(${JSON.stringify(documentUrl)});
   const content = await read.json();
   if (!read.ok) return alert(content.message);
   const reference = Scalar.createApiReference('#reference', withToken(content, ''));
@@ -150,4 +135,3 @@ const show = async () => {
 };
 const shown = show();
 `;
-};

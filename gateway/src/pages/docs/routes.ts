@@ -1,13 +1,12 @@
-/** `/docs`: the API reference, the errors, the events and the guides. Every file is served from this origin. */
+/** `/docs`: the API reference, the errors, the events, the guides and their search, in English. Every file is served from this origin. */
 import { codingOf, encodedOnce } from '@fitness/shared/http/compression.ts';
 import { API_PREFIX } from '@fitness/shared/http/gateway-protocol.ts';
-import { LOCALES, type Locale } from '@fitness/shared/kernel/i18n/translate.ts';
-import { localeOfPage } from '@fitness/shared/pages/languages.ts';
 import type { Page } from '@fitness/shared/pages/page.ts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { asyncApiDocument } from '../../api/asyncapi.ts';
 import { errorsPage } from './errors-page.ts';
-import { eventsPage } from './events-page.ts';
+import { EVENTS_DOCUMENT_PATH, eventsPage } from './events-page.ts';
+import { type DocsPage, linksTo, renderDocs, SEARCH_PATH } from './page.ts';
 import {
   type DemoAccount,
   initializeScript,
@@ -16,10 +15,10 @@ import {
   readScalar,
   referencePage,
 } from './reference.ts';
-import { TEXTS, textPage } from './text-page.ts';
+import { createSearch } from './search-page.ts';
+import { textPages } from './text-pages.ts';
 
 export const OPENAPI_PATH = `${API_PREFIX}/openapi.json`;
-const EVENTS_DOCUMENT_PATH = '/docs/events/asyncapi.json';
 
 const HTML = 'text/html; charset=utf-8';
 const SCRIPT = 'text/javascript; charset=utf-8';
@@ -48,58 +47,49 @@ interface DocsOptions {
   nonce: () => string;
 }
 
-/** Computes a value for each language once. */
-const inEachLanguage = <Value>(make: (locale: Locale) => Value): ((locale: Locale) => Value) => {
-  const values = new Map(LOCALES.map((locale) => [locale, make(locale)]));
-  return (locale) => values.get(locale) as Value;
-};
-
 export const addDocs = (app: FastifyInstance, { demoAccounts, nonce }: DocsOptions): void => {
-  const addFile = (path: string, type: string, contentIn: (locale: Locale) => string): void => {
-    app.get(path, async (request, reply) =>
-      reply
-        .headers({ 'cache-control': 'public, max-age=3600', vary: 'accept-language' })
-        .type(type)
-        .serializer(String)
-        .send(contentIn(localeOfPage(request))),
-    );
-  };
-  const addPage = (path: string, make: (locale: Locale) => Page): void => {
-    const pageIn = inEachLanguage(make);
-    app.get(path, async (request, reply) => {
-      const { headers, html } = pageIn(localeOfPage(request));
-      return reply
-        .headers({ ...headers, vary: 'accept-language' })
-        .serializer(String)
-        .send(html);
-    });
-  };
-  app.get('/docs', async (request, reply) => {
+  const events = asyncApiDocument();
+  const texts = textPages();
+  const others = [errorsPage(), eventsPage(events)];
+  addPages(app, [...others, ...texts]);
+  const guides = { path: texts[0]?.path ?? SEARCH_PATH, title: 'Guides' };
+  const links = linksTo([guides, ...others, ...texts.filter(({ path }) => path === '/docs/changelog')]);
+  app.get('/docs', async (_request, reply) => {
     const scriptNonce = nonce();
-    const locale = localeOfPage(request);
     return reply
-      .headers({
-        'content-security-policy': referencePolicy(scriptNonce),
-        'content-language': locale,
-        vary: 'accept-language',
-      })
+      .headers({ 'content-security-policy': referencePolicy(scriptNonce), 'content-language': 'en' })
       .type(HTML)
       .serializer(String)
-      .send(referencePage(locale, scriptNonce));
+      .send(referencePage(links, scriptNonce));
   });
-  const script = inEachLanguage((locale) =>
-    initializeScript({ locale, documentUrl: OPENAPI_PATH, demoAccounts }),
-  );
-  addFile('/docs/reference.js', SCRIPT, script);
-  addFile('/docs/nonce.js', SCRIPT, () => NONCE_SCRIPT);
-  addFile('/docs/reference.css', STYLE, () => REFERENCE_STYLE);
+  const addFile = (path: string, type: string, content: string): void => {
+    app.get(path, async (_request, reply) =>
+      reply.headers({ 'cache-control': 'public, max-age=3600' }).type(type).serializer(String).send(content),
+    );
+  };
+  addFile('/docs/reference.js', SCRIPT, initializeScript({ documentUrl: OPENAPI_PATH, demoAccounts }));
+  addFile('/docs/nonce.js', SCRIPT, NONCE_SCRIPT);
+  addFile('/docs/reference.css', STYLE, REFERENCE_STYLE);
   app.get('/docs/scalar.js', createSendScalar());
-  const events = asyncApiDocument();
-  addPage('/docs/errors', errorsPage);
-  addPage('/docs/events', (locale) => eventsPage(locale, events));
-  for (const text of TEXTS) addPage(text.path, (locale) => textPage(locale, text));
   app.get(EVENTS_DOCUMENT_PATH, async () => events);
 };
+
+/** The pages and their search. They are rendered once, because they are the same for every reader. */
+const addPages = (app: FastifyInstance, pages: readonly DocsPage[]): void => {
+  const links = [{ path: '/docs', title: 'API reference' }, ...pages];
+  for (const page of pages) {
+    const rendered = renderDocs(page, links);
+    app.get(page.path, async (_request, reply) => send(reply, rendered));
+  }
+  const search = createSearch(pages, links);
+  app.get(SEARCH_PATH, async (request, reply) => {
+    const { q } = request.query as { q?: unknown };
+    return send(reply, search(typeof q === 'string' ? q : ''));
+  });
+};
+
+const send = (reply: FastifyReply, { headers, html }: Page): FastifyReply =>
+  reply.headers(headers).serializer(String).send(html);
 
 /** The script has four megabytes, so it is read and compressed at the first request. */
 const createSendScalar = () => {

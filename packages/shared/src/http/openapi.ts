@@ -192,6 +192,8 @@ const validationBody = z
 
 const idempotencyHeaders = z.object({
   'idempotency-key': idempotencyKeySchema.optional().meta({
+    // Scalar shows a header in its samples only if the header has an example.
+    examples: ['7c1f4f5e-6d0b-4a52-9b8e-3f2a90c1d7e4'],
     description:
       'Key of your choice, a new one for each purchase, deposit or withdrawal, e.g. a UUID. For 24 hours, repeating the ' +
       'request with its key returns the first response again, or 409 while the first request is still running. The same key ' +

@@ -181,7 +181,7 @@ export const commandQueueDefinition = (namespace: string, command: string): Queu
   return { name, arguments: { ...QUORUM }, bindings: [byItsName(commandsExchange(namespace), name)] };
 };
 
-const declareQueues = async (channel: Channel, queues: readonly QueueDefinition[]): Promise<void> => {
+export const declareQueues = async (channel: Channel, queues: readonly QueueDefinition[]): Promise<void> => {
   const bindings = queues.flatMap((queue) => queue.bindings);
   const exchanges = new Map(bindings.map(({ exchange, type }) => [exchange, type]));
   for (const [exchange, type] of exchanges) await channel.assertExchange(exchange, type, { durable: true });

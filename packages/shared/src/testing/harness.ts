@@ -17,14 +17,14 @@ import { createMetrics } from '../kernel/metrics.ts';
 import { MEMBER_PERMISSIONS, type Permission } from '../kernel/permissions.ts';
 import { PROCESSES, type ProcessName } from '../kernel/process-name.ts';
 import { sleep } from '../kernel/timing.ts';
-import { connectBroker } from '../messaging/broker.ts';
+import { type Broker, connectBroker } from '../messaging/broker.ts';
 import { commandQueue } from '../messaging/topology.ts';
 import { CALLER_HEADER, type CallerSigner, createCallerSigner } from '../process-identity/caller-context.ts';
 import { keyDirectories } from '../process-identity/key-files.ts';
 import { openProcessKeys, type ProcessKeys } from '../process-identity/process-keys.ts';
 import type { RuntimeConfig } from '../runtime/runtime-options.ts';
 import { assertErrorIsDocumented } from './documented-errors.ts';
-import { deleteTopology } from './events.ts';
+import { deleteTopology, provisionQueues } from './events.ts';
 
 const requiredVariable = (name: string): string => {
   const value = process.env[name];
@@ -89,21 +89,31 @@ export const dropDatabase = async (config: {
 export const workerLoopback = (): string =>
   process.platform === 'linux' ? `127.0.0.${10 + Number(process.env.JEST_WORKER_ID ?? 0)}` : '127.0.0.1';
 
+const withBroker = async (config: RuntimeConfig, work: (broker: Broker) => Promise<void>): Promise<void> => {
+  const broker = await connectBroker({
+    url: config.AMQP_URL,
+    namespace: config.EVENTS_NAMESPACE,
+    name: 'queues of a test',
+    log: createLog({ service: 'test', level: 'silent' }),
+  });
+  await work(broker).finally(() => broker.close());
+};
+
+/** {@link provisionQueues}, for tests without a broker connection. */
+export const provisionQueuesOf = (
+  config: RuntimeConfig,
+  service: string,
+  commands?: readonly string[],
+): Promise<void> => withBroker(config, (broker) => provisionQueues(broker, service, commands));
+
 /** Deletes the queues of a service, for tests without a broker connection. */
-export const dropQueues = async (
+export const dropQueues = (
   config: RuntimeConfig,
   service: string,
   commands: readonly string[] = [],
 ): Promise<void> => {
-  const broker = await connectBroker({
-    url: config.AMQP_URL,
-    namespace: config.EVENTS_NAMESPACE,
-    name: 'test clean-up',
-    log: createLog({ service: 'test', level: 'silent' }),
-  });
   const queues = commands.map((command) => commandQueue(config.EVENTS_NAMESPACE, command));
-  await deleteTopology(broker, { services: [service], queues });
-  await broker.close();
+  return withBroker(config, (broker) => deleteTopology(broker, { services: [service], queues }));
 };
 
 const openTestKeys = (process: ProcessName): ProcessKeys => {

@@ -8,7 +8,7 @@ import { type Broker, connectBroker } from '../messaging/broker.ts';
 import { type Connection, connectMongo } from '../mongo/connect.ts';
 import type { Cleanup } from '../runtime/lifecycle.ts';
 import type { RuntimeConfig } from '../runtime/runtime-options.ts';
-import { deleteTopology, type EventTap, tapEvents } from './events.ts';
+import { deleteTopology, type EventTap, provisionQueues, tapEvents } from './events.ts';
 import { dropDatabase } from './harness.ts';
 
 export interface ServiceHarness {
@@ -39,6 +39,7 @@ export const openServiceHarness = async (
   cleanup.defer('broker', () => broker.close());
   cleanup.defer('database', () => dropDatabase(config));
   cleanup.defer('queues', () => deleteTopology(broker, { services: [service] }));
+  if (config.AMQP_TOPOLOGY === 'provisioned') await provisionQueues(broker, service);
   const tap = await tapEvents(broker, pattern);
   cleanup.defer('tap', () => tap.close());
   const connection = await connectMongo({

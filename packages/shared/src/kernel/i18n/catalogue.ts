@@ -44,7 +44,6 @@ export const PARAMETERS = {
   name: 'verbatim',
   names: 'verbatim',
   page: 'number',
-  password: 'verbatim',
   product: 'verbatim',
   reason: 'verbatim',
   removed: 'number',
@@ -52,7 +51,6 @@ export const PARAMETERS = {
   roles: 'verbatim',
   seconds: 'number',
   service: 'verbatim',
-  services: 'verbatim',
   time: 'verbatim',
   step: 'number',
   title: 'verbatim',
@@ -66,6 +64,9 @@ export type MessageParams = {
 };
 /** Every English text. A language may have more plural forms, such as `_few`. */
 export type Catalogue = Record<CatalogueKey, string> & Partial<Record<FormKey, string>>;
+
+/** Whether there is a text with this key. A plural is not found. */
+export const isMessageKey = (key: string): key is MessageKey => Object.hasOwn(en, key);
 
 /** The type check names texts that a language lacks, and texts that English does not have. */
 const complete = <Texts extends Catalogue>(

@@ -1,0 +1,1 @@
+export const OPS_PATH = '/ops';

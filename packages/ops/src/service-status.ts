@@ -1,0 +1,19 @@
+/** The state of the outbox and the queues of a service. */
+import { type OperationsStatus, operationsStatusSchema } from '@fitness/shared/kernel/operations.ts';
+import { internalCall } from './call.ts';
+import type { Operator } from './operator.ts';
+
+export const operationsStatus = internalCall('GET /operations', ['operations.manage']);
+
+/** Undefined if the service does not answer. */
+export const readStatus = async (
+  operator: Operator,
+  service: string,
+): Promise<OperationsStatus | undefined> => {
+  try {
+    const { status, body } = await operationsStatus.send(operator, service);
+    return status === 200 ? operationsStatusSchema.parse(body) : undefined;
+  } catch {
+    return undefined;
+  }
+};
