@@ -72,7 +72,7 @@ function end(exitCode, error) {
     const elapsed = stopwatch();
     await supervisor.stopAll();
     await removeServers();
-    if (supervisor.startedAny) log(`Everything has stopped (${elapsed()}).`);
+    if (isUp || !error) log(`Everything has stopped (${elapsed()}).`);
     process.exit(exitCode);
   })();
   return ending;

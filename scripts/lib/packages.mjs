@@ -58,7 +58,8 @@ function missingInstallation(development) {
   const locked = readLocked();
   const outdated = locked.filter(([path, { version, integrity }]) => {
     const existing = installed[path];
-    return existing?.version !== version || existing?.integrity !== integrity;
+    // The link of a workspace has no version.
+    return !existing || existing.version !== version || existing.integrity !== integrity;
   });
   const missing = outdated.filter(([path, { optional }]) => installed[path] || !optional);
   const isRunnable = locked.length > 0 && missing.every(([, { dev }]) => dev) && nodeWorks();

@@ -39,6 +39,14 @@ export function startOptions(args) {
   return { isDev, named: positionals, replicas: replicaCount(values.replicas) };
 }
 
+/** The ports of a process. @param {import('./process-definitions.mjs').Process} part @param {() => number} next */
+export const portsOf = ({ operationsPort, smtpPort }, next) => ({
+  http: next(),
+  grpc: next(),
+  ...(operationsPort ? { operations: next() } : {}),
+  ...(smtpPort ? { smtp: next() } : {}),
+});
+
 /**
  * Adds replicas of the gateway and of each service, on free ports. With replicas, a balancer takes the public port instead of the
  * gateway. The sandbox keeps its state in memory, so it has no replicas.
@@ -58,12 +66,7 @@ export async function replicate(parts, ports, { count, reserved = [] }) {
   const further = replicated.flatMap((part) =>
     Array.from({ length: count - 1 }, (_, index) => ({ ...part, name: `${part.name}-${index + 2}` })),
   );
-  for (const { name, operationsPort } of further)
-    allPorts.set(name, {
-      http: next(),
-      grpc: next(),
-      ...(operationsPort ? { operations: next() } : {}),
-    });
+  for (const part of further) allPorts.set(part.name, portsOf(part, next));
   return { parts: [...parts, ...further], ports: allPorts };
 }
 

@@ -6,7 +6,7 @@ import { sharedEnvironment } from './environment.mjs';
 import { messageOf } from './failure.mjs';
 import { freePorts } from './ports.mjs';
 import { processes, programOf, services, variablePrefix } from './process-definitions.mjs';
-import { replicate, startInOrder } from './replicas.mjs';
+import { portsOf, replicate, startInOrder } from './replicas.mjs';
 import { startBalancer } from './servers/balancer.mjs';
 import { startProcess } from './start-process.mjs';
 import { warmUp } from './warm-up.mjs';
@@ -132,19 +132,8 @@ function describePart({ part, child, url, environment }, ports) {
 }
 
 async function chosenPorts() {
-  const free = await freePorts(processes.length * 3);
-  const next = () => free.pop() ?? 0;
-  return new Map(
-    processes.map(({ name, operationsPort, smtpPort }) => [
-      name,
-      {
-        http: next(),
-        grpc: next(),
-        ...(operationsPort ? { operations: next() } : {}),
-        ...(smtpPort ? { smtp: next() } : {}),
-      },
-    ]),
-  );
+  const free = await freePorts(processes.length * 4);
+  return new Map(processes.map((part) => [part.name, portsOf(part, () => free.pop() ?? 0)]));
 }
 
 /**

@@ -32,17 +32,14 @@ import { pause, within } from './time.mjs';
  * @property {() => Promise<unknown>} [restart] restarts it after an unexpected end; resolves when it is ready
  * @property {boolean} [restartsOnChange] its starter restarts it after a change of its sources
  *
- * @typedef {object} Child
- * @property {string} name
- * @property {Tier} tier
+ * @typedef {object} Running
  * @property {number} pid
- * @property {string | undefined} logFile
  * @property {boolean} endExpected whether its end is not reported, because it is being stopped or its starter handles the end
  * @property {string | undefined} ended how it ended; undefined while it runs
  * @property {Promise<void>} exited
  * @property {(graceMs: number) => Promise<void>} stop
- * @property {(() => Promise<unknown>) | undefined} restart
- * @property {boolean} restartsOnChange
+ *
+ * @typedef {Launch & Running} Child
  *
  * @typedef {ReturnType<typeof createSupervisor>} Supervisor
  */
@@ -77,7 +74,6 @@ export function createSupervisor({
   const children = new Set();
   let closing = false;
   let recorded = false;
-  let startedAny = false;
 
   const record = () => {
     if (!recordFile) return;
@@ -101,10 +97,8 @@ export function createSupervisor({
     const pid = started.pid ?? 0;
     /** @type {Child} */
     const child = {
-      name: launch.name,
-      tier: launch.tier,
+      ...launch,
       pid,
-      logFile: launch.logFile,
       endExpected: false,
       ended: undefined,
       exited: ended.then((how) => {
@@ -118,10 +112,7 @@ export function createSupervisor({
         if (!child.endExpected && !closing) onUnexpectedExit?.(child);
       }),
       stop: (graceMs) => stopChild(child, graceMs),
-      restart: launch.restart,
-      restartsOnChange: launch.restartsOnChange === true,
     };
-    startedAny = true;
     if (!failed) children.add(child);
     record();
     return child;
@@ -159,9 +150,6 @@ export function createSupervisor({
     start,
     stopAll,
     pauseEach,
-    get startedAny() {
-      return startedAny;
-    },
     get closing() {
       return closing;
     },
