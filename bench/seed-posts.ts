@@ -9,7 +9,7 @@ import { toTextDocuments } from '@fitness/shared/lists/texts.ts';
 import { type Post, pickPostFields } from '../services/content/src/domain/post.ts';
 import { countKey, totalKey } from '../services/content/src/domain/post-lists.ts';
 import { userProfile } from '../services/content/src/domain/profile.ts';
-import { toPostDocument } from '../services/content/src/store/posts.ts';
+import { toPostDocument } from '../services/content/src/store/post-document.ts';
 import { createStore, type Store } from '../services/content/src/store/store.ts';
 import { targetKey } from '../services/media/src/domain/media.ts';
 import { batches, insertAll, insertTexts, newestIn, openDatabase, raiseSequence } from './seed-rows.ts';

@@ -5,7 +5,7 @@ import { DEFAULT_PER_PAGE, MAX_PER_PAGE, SKIPPED_MAX } from '@fitness/shared/htt
 import { MAX_KEY_CHARACTERS } from '@fitness/shared/http/validation.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '@fitness/shared/kernel/clock.ts';
 import { COUNTED_MAX } from '@fitness/shared/lists/batches.ts';
-import { TTL_MS } from '@fitness/shared/mongo/idempotency.ts';
+import { TTL_MS } from '@fitness/shared/mongo/idempotency-claims.ts';
 import { beforeAll, expect, test } from '@jest/globals';
 import { POSTS_PER_USER } from '../../gateway/src/mcp/routes.ts';
 import { MAX_BATCH } from '../../gateway/src/mcp/server.ts';

@@ -55,6 +55,10 @@ export const clearDocument = (license: License, mediaId: number | null): License
 const reasonOf = ({ rejectionReason }: LicenseRequest): string | null | undefined =>
   rejectionReason?.trim() === '' ? undefined : rejectionReason;
 
+/** Whether the request has a field of a review. */
+export const requestsReview = ({ approved, rejectionReason }: LicenseRequest): boolean =>
+  approved !== undefined || rejectionReason !== undefined;
+
 /** Whether the request changes anything besides an empty reason. */
 export const changesLicense = (request: LicenseRequest): boolean =>
   request.clearDocument || request.approved !== undefined || reasonOf(request) !== undefined;

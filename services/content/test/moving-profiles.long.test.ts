@@ -6,7 +6,7 @@ import { startCrashTestProcess } from '@fitness/shared/testing/crash.ts';
 import { apiClient, caller, eventually } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { startContent } from '../src/service.ts';
-import type { ProfileDocument } from '../src/store/models.ts';
+import type { ProfileDocument } from '../src/store/models/posts.ts';
 import { testMovingProfiles } from './moving-profiles-cases.ts';
 import { fillPosts, type Harness, openHarness } from './support.ts';
 

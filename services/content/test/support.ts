@@ -26,7 +26,7 @@ import type { ContentConfig } from '../src/config.ts';
 import type { PostFlags } from '../src/domain/post.ts';
 import { countKey, totalKey } from '../src/domain/post-lists.ts';
 import { type RunningContent, startContent } from '../src/service.ts';
-import type { ProfileDocument } from '../src/store/models.ts';
+import type { ProfileDocument } from '../src/store/models/posts.ts';
 
 export interface Booking {
   user_id: number;

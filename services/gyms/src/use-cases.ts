@@ -15,6 +15,7 @@ import { createListMajors } from './app/list-majors.ts';
 import { createPrepareData } from './app/prepare-data.ts';
 import { createRateGym } from './app/rate-gym.ts';
 import { createRebuildBoosts } from './app/rebuild-boosts.ts';
+import { createReviewLicense } from './app/review-license.ts';
 import { createMediaCopyUseCases } from './app/save-media.ts';
 import { createSetCrowd } from './app/set-crowd.ts';
 import { createSetWorkingPeriods } from './app/set-working-periods.ts';
@@ -45,6 +46,7 @@ export const createUseCases = (dependencies: Dependencies) => ({
   ...createMediaCopyUseCases(dependencies),
   updateBoost: createUpdateBoost(dependencies),
   endBoost: createEndBoost(dependencies),
+  reviewLicense: createReviewLicense(dependencies),
   updateGym: createUpdateGym(dependencies),
 });
 

@@ -8,7 +8,7 @@ import { dropDatabase, testConfig } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { newGym } from '../src/domain/gym.ts';
 import { type GymDocument, gymModel, gymTextModel, textsOf, toDocument } from '../src/store/gym-document.ts';
-import type { GymQuery, ListViewer } from '../src/store/gym-lists.ts';
+import type { GymQuery, ListViewer } from '../src/store/gym-filter.ts';
 import { createStore, type Store } from '../src/store/store.ts';
 import { LIST_CACHES } from './support.ts';
 

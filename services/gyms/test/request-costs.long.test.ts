@@ -74,6 +74,13 @@ const ROWS: RouteCost[] = [
     request: () => gym('', { name: `Gym ${nextChange()}` })(),
   },
   {
+    route: 'PUT /gyms/:id (a review)',
+    as: operator(),
+    commands: 9,
+    calls: ['GetBoosts'],
+    request: () => gym('', { gym_license_approved: nextChange() % 2 === 0 })(),
+  },
+  {
     route: 'PUT /gyms/:id (operator)',
     as: operator(),
     commands: 11,

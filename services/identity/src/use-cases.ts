@@ -8,6 +8,7 @@ import { createGetUsers } from './app/accounts/get-users.ts';
 import { createListUsers } from './app/accounts/list-users.ts';
 import { createReferralsReader } from './app/accounts/referrals-reader.ts';
 import { createRegister } from './app/accounts/register.ts';
+import { createReviewLicense } from './app/accounts/review-license.ts';
 import { createMediaCopyUseCases } from './app/accounts/save-media.ts';
 import { createShowUsers } from './app/accounts/show-users.ts';
 import { createUpdateProfile } from './app/accounts/update-profile.ts';
@@ -161,6 +162,7 @@ export const createUseCases = ({ newNotifications, ...dependencies }: AllDepende
     listLicenseReviews: createListLicenseReviews(dependencies),
     getUser: createGetUser(dependencies),
     getUserNames: createGetUserNames(dependencies),
+    reviewLicense: createReviewLicense({ ...dependencies, deliverNotification }),
     updateUser: createUpdateUser({ ...dependencies, securityNotices, deliverNotification }),
     removeSecondFactor: createRemoveSecondFactor({ ...dependencies, securityNotices }),
     attachLicense: createAttachLicense(dependencies),

@@ -440,7 +440,7 @@ const ROWS: RouteCost[] = [
   {
     route: 'PUT /users/:id (a review)',
     as: OPERATOR,
-    commands: 15,
+    commands: 13,
     calls: ['GetSubscriptions'],
     request: onNew('', { trainer_license_approved: true }, withLicense),
   },

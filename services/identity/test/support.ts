@@ -190,7 +190,8 @@ export const startHarness = async (
     AMQP_TOPOLOGY: 'provisioned',
     ...env,
   });
-  await provisionQueuesOf(config, 'identity', ['sms.send']);
+  const { retryDelaysMs } = overrides;
+  await provisionQueuesOf(config, 'identity', { commands: ['sms.send'], retryDelaysMs });
   // Starts at the real time, because the database's TTL indexes use it.
   const clock = new ManualClock(systemClock.now());
   const service = await startIdentity(config, { clock, passwordCost: PASSWORD_COST, ...overrides });

@@ -2,6 +2,7 @@
 import type { PipelineStage } from 'mongoose';
 import { SECOND_MS } from '../kernel/clock.ts';
 import { trusted } from '../mongo/connect.ts';
+import { countMatches } from '../mongo/count-matches.ts';
 import type { AuditValues } from './actions.ts';
 import { type AuditEntryDocument, type AuditModels, smallestAuditId } from './models.ts';
 import { decryptValue, type StoredField } from './values.ts';
@@ -91,14 +92,9 @@ export const createAuditReader = ({ entries, keys }: AuditModels, service: strin
       );
       return { entries: shown.map((entry) => toEntry(entry, people)), hasMore: rows.length > shown.length };
     },
-    count: async (filter: AuditFilter): Promise<number> => {
+    count: (filter: AuditFilter): Promise<number> =>
       // The rows are counted even without a filter, because the server's own count may stay wrong after a crash.
-      const [counted] = await entries.aggregate<{ total: number }>([
-        ...toStages(service, filter, undefined),
-        { $count: 'total' },
-      ]);
-      return counted?.total ?? 0;
-    },
+      countMatches(entries, toStages(service, filter, undefined)),
   };
 };
 

@@ -20,17 +20,17 @@ export interface Admission {
 }
 
 /** The checks before the body is read. */
-export const admission =
-  (route: Route, { signer, limiter }: Admission) =>
-  async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
-    reply.header(ROUTE_HEADER, urlOf(route));
+export const admission = (route: Route, { signer, limiter }: Admission) => {
+  const [url, tokenKinds] = [urlOf(route), tokenKindsOf(route)];
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+    reply.header(ROUTE_HEADER, url);
     if (route.method === 'GET') reply.header('vary', VARY);
     request.caller = callerOf(request, signer);
     if (route.access === 'user' && request.caller.kind !== 'user') throw unauthenticated();
     if (route.limit !== undefined && request.headers[LIMIT_COUNTED_HEADER] === undefined)
       await takeLimit(route.limit, route, request, reply, limiter);
     const { caller } = request;
-    if (caller.kind === 'user' && !tokenKindsOf(route).includes(caller.tokenKind)) {
+    if (caller.kind === 'user' && !tokenKinds.includes(caller.tokenKind)) {
       throw forbidden(`not with a token of kind ${caller.tokenKind}`);
     }
     if (caller.kind === 'user' && caller.page !== undefined && route.pages?.includes(caller.page) !== true) {
@@ -51,6 +51,7 @@ export const admission =
     // Without a body there is no wrong media type: a missing body is handled like an empty one.
     if (isBodyMissing(request)) delete request.headers['content-type'];
   };
+};
 
 const isWithheldFrom = (caller: Caller, permission: Permission): boolean =>
   caller.kind === 'user' && caller.withheld?.has(permission) === true;

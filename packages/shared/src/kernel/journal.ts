@@ -8,7 +8,7 @@
  * such as the bank gateway, stay begun.
  */
 import { access, constants, mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { z } from 'zod';
 import { isAppError, unavailable } from './error.ts';
 import { createFileAccess } from './file-access.ts';
@@ -54,6 +54,37 @@ const TIMEOUT_MS = 3_000;
 /** Listing many names takes long on a network file system. */
 const READ_TIMEOUT_MS = 30_000;
 
+/** Leaves no file when it fails. */
+const write = async (openFile: typeof open, path: string, text: string): Promise<void> => {
+  const file = await openFile(path, 'wx', 0o600);
+  try {
+    await file
+      .writeFile(text)
+      .then(() => file.sync())
+      .finally(() => file.close());
+    await flushDirectory(dirname(path));
+  } catch (error) {
+    await rm(path, { force: true }).catch(() => undefined);
+    throw error;
+  }
+};
+
+/** Undefined for an entry that was settled meanwhile, or that was never completely written. */
+const read = async <Schema extends z.ZodType>(
+  schema: Schema,
+  path: string,
+  state: JournalState,
+): Promise<z.output<Schema> | undefined> => {
+  const text = await readFile(path, 'utf8').catch(ignoreMissing);
+  // Another replica has settled it meanwhile.
+  if (text === undefined) return undefined;
+  const parsed = schema.safeParse(parseJson(text));
+  if (parsed.success) return parsed.data;
+  // The process crashed while writing it, before the commit, so the transaction has not committed.
+  if (state === 'begun') return undefined;
+  throw new Error(`the journal has an unreadable entry: ${path}`);
+};
+
 /**
  * Rejects when the folder is missing or cannot be written to. `mayCreate` is false where a missing parent folder means that its
  * volume is not mounted. A new folder would be lost with the container.
@@ -83,7 +114,7 @@ export const openJournal = async <Schema extends z.ZodType>(
         const isRenamed = await rename(begun, done).then(() => true, ignoreMissing);
         // The entry is already done, or a replica whose clock is ahead has withdrawn it. The commit takes precedence.
         if (!isRenamed && !(await exists(done))) {
-          await write(begun, textOf(content));
+          await write(openFile, begun, textOf(content));
           await rename(begun, done);
         }
         await flushDirectory(directory);
@@ -95,37 +126,10 @@ export const openJournal = async <Schema extends z.ZodType>(
       }),
   });
 
-  /** Leaves no file when it fails. */
-  const write = async (path: string, text: string): Promise<void> => {
-    const file = await openFile(path, 'wx', 0o600);
-    try {
-      await file
-        .writeFile(text)
-        .then(() => file.sync())
-        .finally(() => file.close());
-      await flushDirectory(directory);
-    } catch (error) {
-      await rm(path, { force: true }).catch(() => undefined);
-      throw error;
-    }
-  };
-
-  const read = async (name: string, state: JournalState): Promise<z.output<Schema> | undefined> => {
-    const path = pathOf(name, state);
-    const text = await readFile(path, 'utf8').catch(ignoreMissing);
-    // Another replica has settled it meanwhile.
-    if (text === undefined) return undefined;
-    const parsed = schema.safeParse(parseJson(text));
-    if (parsed.success) return parsed.data;
-    // The process crashed while writing it, before the commit, so the transaction has not committed.
-    if (state === 'begun') return undefined;
-    throw new Error(`the journal has an unreadable entry: ${path}`);
-  };
-
   return {
     begin: async (subject, content) => {
       const name = `${subject}-${uuid()}`;
-      await writing(() => write(pathOf(name, 'begun'), textOf(content))).catch((error: unknown) => {
+      await writing(() => write(openFile, pathOf(name, 'begun'), textOf(content))).catch((error: unknown) => {
         throw isAppError(error) ? error : unavailable(`the journal ${directory} cannot be written to`, error);
       });
       return entryOf(name, content);
@@ -135,7 +139,7 @@ export const openJournal = async <Schema extends z.ZodType>(
       for (const file of await reading(() => readdir(directory))) {
         if (!file.endsWith(suffix)) continue;
         const name = file.slice(0, -suffix.length);
-        const content = await reading(() => read(name, state));
+        const content = await reading(() => read(schema, pathOf(name, state), state));
         if (content !== undefined) yield entryOf(name, content);
       }
     },

@@ -52,6 +52,49 @@ interface GaugeValues<Name extends string, Label extends string = never> {
 const READ_TIMEOUT_MS = 2_000;
 const LATENCY_BUCKETS_S = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
+/** The instruments that every process has. */
+const createInstruments = (registers: Registry[]) => ({
+  httpDuration: new Histogram({
+    name: 'http_request_duration_seconds',
+    help: 'Time to handle an HTTP request',
+    labelNames: ['method', 'route', 'status'],
+    buckets: LATENCY_BUCKETS_S,
+    registers,
+  }),
+  grpcServerDuration: new Histogram({
+    name: 'grpc_server_duration_seconds',
+    help: 'Time to handle a gRPC call',
+    labelNames: ['method', 'code'],
+    buckets: LATENCY_BUCKETS_S,
+    registers,
+  }),
+  grpcClientDuration: new Histogram({
+    name: 'grpc_client_duration_seconds',
+    help: 'Time that a gRPC call to another service took',
+    labelNames: ['target', 'method', 'code'],
+    buckets: LATENCY_BUCKETS_S,
+    registers,
+  }),
+  breakerOpen: new Gauge({
+    name: 'circuit_breaker_open',
+    help: '1 while the circuit breaker of a target is open',
+    labelNames: ['target'],
+    registers,
+  }),
+  eventsHandled: new Counter({
+    name: 'events_handled_total',
+    help: 'Events by outcome: done, duplicate, retried, dead',
+    labelNames: ['event', 'outcome'],
+    registers,
+  }),
+  certificateEnd: new Gauge({
+    name: 'tls_certificate_not_after_seconds',
+    help: 'When the certificate of this process, or of the authority, ends: seconds since 1970',
+    labelNames: ['certificate'],
+    registers,
+  }),
+});
+
 /** `defaults: false` omits the process-wide series, for several services in one test process. */
 export const createMetrics = (service: string, { defaults = true } = {}): Metrics => {
   const registry = new Registry();
@@ -73,45 +116,7 @@ export const createMetrics = (service: string, { defaults = true } = {}): Metric
   });
   return {
     registry,
-    httpDuration: new Histogram({
-      name: 'http_request_duration_seconds',
-      help: 'Time to handle an HTTP request',
-      labelNames: ['method', 'route', 'status'],
-      buckets: LATENCY_BUCKETS_S,
-      registers,
-    }),
-    grpcServerDuration: new Histogram({
-      name: 'grpc_server_duration_seconds',
-      help: 'Time to handle a gRPC call',
-      labelNames: ['method', 'code'],
-      buckets: LATENCY_BUCKETS_S,
-      registers,
-    }),
-    grpcClientDuration: new Histogram({
-      name: 'grpc_client_duration_seconds',
-      help: 'Time that a gRPC call to another service took',
-      labelNames: ['target', 'method', 'code'],
-      buckets: LATENCY_BUCKETS_S,
-      registers,
-    }),
-    breakerOpen: new Gauge({
-      name: 'circuit_breaker_open',
-      help: '1 while the circuit breaker of a target is open',
-      labelNames: ['target'],
-      registers,
-    }),
-    eventsHandled: new Counter({
-      name: 'events_handled_total',
-      help: 'Events by outcome: done, duplicate, retried, dead',
-      labelNames: ['event', 'outcome'],
-      registers,
-    }),
-    certificateEnd: new Gauge({
-      name: 'tls_certificate_not_after_seconds',
-      help: 'When the certificate of this process, or of the authority, ends: seconds since 1970',
-      labelNames: ['certificate'],
-      registers,
-    }),
+    ...createInstruments(registers),
     counter: ({ labels, ...options }) => {
       const labelNames = Object.keys(labels) as (keyof typeof labels)[];
       const counter = new Counter({ ...options, labelNames, registers });

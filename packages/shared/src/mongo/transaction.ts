@@ -298,3 +298,8 @@ export const isDuplicateKey = (error: unknown, indexOrField?: string): boolean =
     const index = /index: (?:\S+\.\$)?(\S+)/.exec(text)?.[1];
     return index === indexOrField;
   });
+
+/** Catches the refusal of a unique index: another process has written the document first. */
+export const ignoreDuplicate = (error: unknown): undefined => {
+  if (!isDuplicateKey(error)) throw error;
+};

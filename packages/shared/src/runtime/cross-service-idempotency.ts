@@ -2,7 +2,7 @@
  * {@link CrossServiceCheck} in Redis. Without Redis each service decides by its database. No effect happens twice.
  */
 import type { Clock } from '../kernel/clock.ts';
-import type { CrossServiceCheck } from '../mongo/idempotency.ts';
+import type { CrossServiceCheck } from '../mongo/idempotency-claims.ts';
 import type { Redis } from './redis.ts';
 
 /**

@@ -171,6 +171,17 @@ const common = {
   pages: ['ops'],
 } as const;
 
+/** Reads and sorts the whole queue: the broker returns read messages in any order, so a part of it is never the same part. */
+const readDeadLetters = async (
+  broker: Broker,
+  service: string,
+  deadLetters: ReturnType<typeof createDeadLetters>,
+): Promise<{ letters: DeadLetter[]; total: number }> => {
+  const letters = await deadLetters.list(service, { limit: DEAD_LETTERS_LISTED });
+  const depth = await messagesIn(broker, deadLetterQueue(broker.namespace, service));
+  return { letters: letters.toSorted(byFirstFailure), total: Math.max(letters.length, depth ?? 0) };
+};
+
 export const operationsRoutes = ({
   service,
   connection,
@@ -179,13 +190,6 @@ export const operationsRoutes = ({
   clock,
 }: OperationsOptions): Route[] => {
   const deadLetters = createDeadLetters(broker);
-
-  /** Reads and sorts the whole queue: the broker returns read messages in any order, so a part of it is never the same part. */
-  const readDeadLetters = async (): Promise<{ letters: DeadLetter[]; total: number }> => {
-    const letters = await deadLetters.list(service, { limit: DEAD_LETTERS_LISTED });
-    const depth = await messagesIn(broker, deadLetterQueue(broker.namespace, service));
-    return { letters: letters.toSorted(byFirstFailure), total: Math.max(letters.length, depth ?? 0) };
-  };
 
   return [
     defineRoute({
@@ -210,7 +214,7 @@ export const operationsRoutes = ({
       query: z.object({ page: z.coerce.number().pipe(z.int().min(1).max(1_000_000)).default(1) }),
       responses: { 200: deadLettersSchema },
       handle: async ({ query: { page } }) => {
-        const { letters, total } = await readDeadLetters();
+        const { letters, total } = await readDeadLetters(broker, service, deadLetters);
         const start = (page - 1) * DEAD_LETTERS_PER_PAGE;
         const shown = letters.slice(start, start + DEAD_LETTERS_PER_PAGE);
         return ok({ data: shown.map(toResource), total });

@@ -61,6 +61,12 @@ export const tapEvents = async (broker: Broker, pattern = '#'): Promise<EventTap
   };
 };
 
+export interface ProvisionOptions {
+  /** Names of commands, which have queues of their own. */
+  commands?: readonly string[];
+  retryDelaysMs?: readonly number[] | undefined;
+}
+
 /** Arguments that only quorum queues know. */
 const OF_QUORUM_QUEUES = ['x-queue-type', 'x-overflow', 'x-dead-letter-strategy', 'x-delivery-limit'];
 
@@ -72,11 +78,11 @@ const OF_QUORUM_QUEUES = ['x-queue-type', 'x-overflow', 'x-dead-letter-strategy'
 export const provisionQueues = async (
   broker: Broker,
   service: string,
-  commands: readonly string[] = [],
+  { commands = [], retryDelaysMs = RETRY_DELAYS_MS }: ProvisionOptions = {},
 ): Promise<void> => {
   const { namespace, eventsExchange } = broker;
   const queues = [
-    ...serviceQueueDefinitions(namespace, service, RETRY_DELAYS_MS),
+    ...serviceQueueDefinitions(namespace, service, retryDelaysMs),
     ...consumersOf(EVENTS)
       .filter((consumer) => consumer.service === service)
       .map((consumer) => consumerQueueDefinition(namespace, consumer)),

@@ -24,7 +24,7 @@ import { keyDirectories } from '../process-identity/key-files.ts';
 import { openProcessKeys, type ProcessKeys } from '../process-identity/process-keys.ts';
 import type { RuntimeConfig } from '../runtime/runtime-options.ts';
 import { assertErrorIsDocumented } from './documented-errors.ts';
-import { deleteTopology, provisionQueues } from './events.ts';
+import { deleteTopology, type ProvisionOptions, provisionQueues } from './events.ts';
 
 const requiredVariable = (name: string): string => {
   const value = process.env[name];
@@ -103,8 +103,8 @@ const withBroker = async (config: RuntimeConfig, work: (broker: Broker) => Promi
 export const provisionQueuesOf = (
   config: RuntimeConfig,
   service: string,
-  commands?: readonly string[],
-): Promise<void> => withBroker(config, (broker) => provisionQueues(broker, service, commands));
+  options?: ProvisionOptions,
+): Promise<void> => withBroker(config, (broker) => provisionQueues(broker, service, options));
 
 /** Deletes the queues of a service, for tests without a broker connection. */
 export const dropQueues = (

@@ -6,7 +6,8 @@ import { systemRandom } from '../../src/kernel/clock.ts';
 import { currentTraceparent } from '../../src/kernel/trace.ts';
 import { type Broker, connectBroker } from '../../src/messaging/broker.ts';
 import { onEvent } from '../../src/messaging/consumer.ts';
-import { createRpcClient, serveRpc } from '../../src/messaging/rpc.ts';
+import { createRpcClient } from '../../src/messaging/rpc-client.ts';
+import { serveRpc } from '../../src/messaging/rpc-server.ts';
 import { startConsumers } from '../../src/messaging/start-consumers.ts';
 import {
   commandQueue,

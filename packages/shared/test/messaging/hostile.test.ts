@@ -3,7 +3,8 @@ import { z } from 'zod';
 import { systemRandom } from '../../src/kernel/clock.ts';
 import { onEvent } from '../../src/messaging/consumer.ts';
 import { createDeadLetters } from '../../src/messaging/dead-letter.ts';
-import { createRpcClient, serveRpc } from '../../src/messaging/rpc.ts';
+import { createRpcClient } from '../../src/messaging/rpc-client.ts';
+import { serveRpc } from '../../src/messaging/rpc-server.ts';
 import { commandQueue, consumerQueue, deadLetterQueue, HEADER } from '../../src/messaging/topology.ts';
 import {
   cutConnection,

@@ -2,13 +2,9 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/gl
 import { z } from 'zod';
 import { createRequestScope, runInScope } from '../../src/kernel/request-scope.ts';
 import { type Broker, connectBroker } from '../../src/messaging/broker.ts';
-import {
-  type Command,
-  createRpcClient,
-  type RpcClient,
-  type RpcServer,
-  serveRpc,
-} from '../../src/messaging/rpc.ts';
+import type { Command } from '../../src/messaging/rpc.ts';
+import { createRpcClient, type RpcClient } from '../../src/messaging/rpc-client.ts';
+import { type RpcServer, serveRpc } from '../../src/messaging/rpc-server.ts';
 import { commandQueue } from '../../src/messaging/topology.ts';
 import { ManualClock } from '../../src/testing/manual-clock.ts';
 import { amqpUrl, cutConnection, log, openBroker, removeBroker, until } from './support.ts';

@@ -11,12 +11,8 @@ import { registerEventModels } from '../../src/messaging/models.ts';
 import { createOutbox } from '../../src/messaging/outbox.ts';
 import { startRelay } from '../../src/messaging/relay.ts';
 import { type Connection, connectMongo } from '../../src/mongo/connect.ts';
-import {
-  createIdempotency,
-  createIdempotencyIndexes,
-  type StoredReply,
-  storedKey,
-} from '../../src/mongo/idempotency.ts';
+import { createIdempotency, storedKey } from '../../src/mongo/idempotency.ts';
+import { createIdempotencyIndexes, type StoredReply } from '../../src/mongo/idempotency-claims.ts';
 import { ensureIndexes } from '../../src/mongo/indexes.ts';
 import { createRateLimitIndexes, createRateLimitWindows } from '../../src/mongo/rate-limit-windows.ts';
 import { createSequences } from '../../src/mongo/sequence.ts';

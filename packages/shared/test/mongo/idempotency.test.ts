@@ -8,14 +8,12 @@ import { createHealth } from '../../src/kernel/health.ts';
 import { createMetrics } from '../../src/kernel/metrics.ts';
 import type { Connection } from '../../src/mongo/connect.ts';
 import {
-  CLAIM_MS,
   type Complete,
   createIdempotency,
-  createIdempotencyIndexes,
   type Idempotency,
-  type StoredReply,
   storedKey,
 } from '../../src/mongo/idempotency.ts';
+import { CLAIM_MS, createIdempotencyIndexes, type StoredReply } from '../../src/mongo/idempotency-claims.ts';
 import { inTransaction } from '../../src/mongo/transaction.ts';
 import { CALLER_HEADER } from '../../src/process-identity/caller-context.ts';
 import { createCrossServiceCheck } from '../../src/runtime/cross-service-idempotency.ts';

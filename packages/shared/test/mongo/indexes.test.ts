@@ -7,7 +7,7 @@ import { freePorts } from '../../../../scripts/lib/ports.mjs';
 import { defineRoute, ok } from '../../src/http/define-route.ts';
 import { createLog } from '../../src/kernel/log.ts';
 import { type Connection, connectMongo } from '../../src/mongo/connect.ts';
-import { createIdempotencyIndexes } from '../../src/mongo/idempotency.ts';
+import { createIdempotencyIndexes } from '../../src/mongo/idempotency-claims.ts';
 import { ensureModelIndexes } from '../../src/mongo/indexes.ts';
 import { createRateLimitIndexes } from '../../src/mongo/rate-limit-windows.ts';
 import { createServiceRuntime } from '../../src/runtime/service-runtime.ts';

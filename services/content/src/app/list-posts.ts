@@ -18,7 +18,7 @@ import {
 } from '../domain/post-lists.ts';
 import { type ProfileKind, type ProfileRef, profileKey, unlisted } from '../domain/profile.ts';
 import type { PostTotals } from '../store/counters.ts';
-import type { MovingProfile } from '../store/models.ts';
+import type { MovingProfile } from '../store/models/counters.ts';
 import type { Profile } from '../store/profiles.ts';
 import { createFetchProfiles } from './fetch-profiles.ts';
 import { type PostResource, toPostResource } from './post-resource.ts';

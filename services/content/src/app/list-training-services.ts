@@ -5,7 +5,7 @@ import type { Dependencies } from '../dependencies.ts';
 import { OWN_SERVICES } from '../domain/access.ts';
 import { serviceFacet, type TrainingService } from '../domain/training-service.ts';
 import type { ServiceTotals } from '../store/counters.ts';
-import type { ServiceFilter } from '../store/training-services.ts';
+import type { ServiceFilter } from '../store/training-service-lists.ts';
 import {
   createFetchEmbedded,
   type TrainingServiceResource,

@@ -10,9 +10,10 @@ import {
   WITHOUT_CHANGES,
 } from '@fitness/shared/lists/versions.ts';
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
-import { isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
+import { ignoreDuplicate } from '@fitness/shared/mongo/transaction.ts';
 import type { TotalKey } from '../domain/post-lists.ts';
-import type { CounterDocument, Models, MovingProfile } from './models.ts';
+import type { CounterDocument, MovingProfile } from './models/counters.ts';
+import type { Models } from './models.ts';
 
 /** Sharded over several documents, so concurrent writers seldom conflict. */
 const SHARDS = 16;
@@ -84,25 +85,25 @@ const movingUpdate = ([key, profile]: NonNullable<Increment['moving']>) => {
   return profile === undefined ? { $unset: { [path]: '' } } : { $set: { [path]: profile } };
 };
 
-export const createCounters = ({ counters }: Models): Counters => {
-  const increment =
-    (shards: readonly string[]) =>
-    async (
-      session: ClientSession,
-      deltas: Partial<Record<string, number>>,
-      { shardKey, newest = 0, changed, moving }: Increment,
-    ): Promise<void> => {
-      const increments = Object.fromEntries(
-        Object.entries(deltas).map(([key, by = 0]) => [`counts.${key}`, by]),
-      );
-      const change = {
-        $max: { newest },
-        ...versionUpdate(changed, increments),
-        ...(moving && movingUpdate(moving)),
-      };
-      await counters.updateOne({ _id: String(shards[shardKey % SHARDS]) }, change, { session });
+const increment =
+  (counters: Models['counters'], shards: readonly string[]) =>
+  async (
+    session: ClientSession,
+    deltas: Partial<Record<string, number>>,
+    { shardKey, newest = 0, changed, moving }: Increment,
+  ): Promise<void> => {
+    const increments = Object.fromEntries(
+      Object.entries(deltas).map(([key, by = 0]) => [`counts.${key}`, by]),
+    );
+    const change = {
+      $max: { newest },
+      ...versionUpdate(changed, increments),
+      ...(moving && movingUpdate(moving)),
     };
+    await counters.updateOne({ _id: String(shards[shardKey % SHARDS]) }, change, { session });
+  };
 
+export const createCounters = ({ counters }: Models): Counters => {
   const read = (shards: readonly string[]) =>
     shareReads(async () => {
       const documents = await counters.collection
@@ -138,13 +139,11 @@ export const createCounters = ({ counters }: Models): Counters => {
       const existing = new Set((await counters.find({}, { _id: 1 }).lean()).map(({ _id }) => _id));
       for (const _id of [...POST_COUNTERS, ...SERVICE_COUNTERS]) {
         if (existing.has(_id)) continue;
-        await counters.create({ _id, counts: {}, newest: 0 }).catch((error: unknown) => {
-          if (!isDuplicateKey(error)) throw error;
-        });
+        await counters.create({ _id, counts: {}, newest: 0 }).catch(ignoreDuplicate);
       }
     },
-    incrementPosts: increment(POST_COUNTERS),
-    incrementServices: increment(SERVICE_COUNTERS),
+    incrementPosts: increment(counters, POST_COUNTERS),
+    incrementServices: increment(counters, SERVICE_COUNTERS),
     posts: read(POST_COUNTERS),
     services: async () => {
       const { count, versions, newest } = await readServices();

@@ -1,26 +1,20 @@
-import { NO_MEDIA } from '@fitness/contracts/media-copy.ts';
 import type { Progress } from '@fitness/shared/kernel/progress.mjs';
 import { createLists, type ListCache } from '@fitness/shared/lists/index.ts';
 import type { Listed, ListQuery, Slice } from '@fitness/shared/lists/list.ts';
 import { searchIn } from '@fitness/shared/lists/match.ts';
-import { createRowTexts, type Transaction } from '@fitness/shared/lists/texts.ts';
+import { createRowTexts, type RowTexts, type Transaction } from '@fitness/shared/lists/texts.ts';
 import type { ListVersions } from '@fitness/shared/lists/versions.ts';
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
 import type { IsPersonal } from '@fitness/shared/mongo/privacy.ts';
 import { STEP_MAX } from '@fitness/shared/mongo/steps.ts';
-import { isPublicPost, type Post, type PostFields, type PostFlags, pickPostFields } from '../domain/post.ts';
-import {
-  countKey,
-  facetsOf,
-  flagsOf,
-  GONE_FACET,
-  NO_POSTS,
-  type ProfileCounts,
-} from '../domain/post-lists.ts';
+import { type Post, type PostFields, type PostFlags, pickPostFields } from '../domain/post.ts';
+import { countKey, flagsOf, GONE_FACET, NO_POSTS, type ProfileCounts } from '../domain/post-lists.ts';
 import { type ProfileRef, type ProfileState, profileKey } from '../domain/profile.ts';
 import type { Counters } from './counters.ts';
 import { createSaveMedia, type SaveMedia } from './media-copy.ts';
-import { isPersonalPostField, type Models, type PostDocument, type ProfileDocument } from './models.ts';
+import { isPersonalPostField, type PostDocument, type ProfileDocument } from './models/posts.ts';
+import type { Models } from './models.ts';
+import { fromDocument, toPostDocument, visibility, visibilityOfMoving } from './post-document.ts';
 
 /** No post has more than one of the `facets`. */
 interface PostQuery extends Omit<ListQuery, 'keys' | 'search'> {
@@ -77,60 +71,113 @@ export interface Posts {
   profiles(): Promise<ProfileRef[]>;
 }
 
-const fromDocument = (document: Omit<PostDocument, 'facets'>): Post => ({
-  id: document._id,
-  profile: { kind: document.profile_kind, id: document.profile_id },
-  ...pickPostFields(document),
-  owner_user_id: document.owner_user_id,
-  is_public: document.is_public,
-  gone: document.gone,
-  created_at: document.created_at,
-  updated_at: document.updated_at,
-  version: document.version,
-  media: document.media ?? NO_MEDIA,
-});
-
-/** The fields derived from the state of the profile. */
-const visibility = (
-  flags: PostFlags,
-  ref: ProfileRef,
-  profile: ProfileState,
-): Pick<PostDocument, 'owner_user_id' | 'is_public' | 'gone' | 'facets'> => ({
-  owner_user_id: profile.ownerUserId,
-  is_public: isPublicPost(flags, profile),
-  gone: profile.gone,
-  facets: facetsOf(flags, ref, profile),
-});
-
-/** Current values of the fields that a post of a moving profile may still store from an older state. */
-const visibilityOfMoving = (
-  profile: ProfileDocument | undefined,
-): Pick<PostDocument, 'owner_user_id' | 'is_public' | 'gone'> | undefined =>
-  profile?.moved_through === undefined
-    ? undefined
-    : { owner_user_id: profile.owner_user_id, is_public: false, gone: profile.gone };
-
-export const toPostDocument = (post: Post, profile: ProfileState): PostDocument => ({
-  _id: post.id,
-  profile_key: profileKey(post.profile),
-  profile_kind: post.profile.kind,
-  profile_id: post.profile.id,
-  ...pickPostFields(post),
-  ...visibility(post, post.profile, profile),
-  created_at: post.created_at,
-  updated_at: post.updated_at,
-  version: post.version,
-  media: post.media,
-});
-
 const TEXTS = ['title', 'content'] as const;
 
+const createFind =
+  ({ posts, profiles }: Models): Posts['find'] =>
+  async (id, session) => {
+    const [document] = await posts
+      .aggregate<PostDocument & { profiles: ProfileDocument[] }>([
+        { $match: { _id: id } },
+        { $project: { facets: 0 } },
+        {
+          $lookup: {
+            from: profiles.collection.name,
+            localField: 'profile_key',
+            foreignField: '_id',
+            as: 'profiles',
+          },
+        },
+      ])
+      .session(session ?? null);
+    return document && { ...fromDocument(document), ...visibilityOfMoving(document.profiles[0]) };
+  };
+
+/** The grams of a post are written with it. */
+const createWrites = ({ posts }: Models, texts: RowTexts): Pick<Posts, 'insert' | 'update' | 'remove'> => ({
+  insert: async (session, post, profile) => {
+    await posts.create([toPostDocument(post, profile)], { session });
+    await texts.add(session, post.id, post);
+  },
+  update: async (session, post, fields, profile, now) => {
+    const sameText = fields.title === post.title && fields.content === post.content;
+    const change = {
+      ...pickPostFields(fields),
+      ...visibility(fields, post.profile, profile),
+      updated_at: now,
+    };
+    const written = await posts
+      .findOneAndUpdate(
+        { _id: post.id },
+        { $set: change, $inc: { version: 1 } },
+        { session, returnDocument: 'after' },
+      )
+      .select({ facets: 0 })
+      .lean();
+    if (!sameText) {
+      await texts.remove(session, [post.id]);
+      await texts.add(session, post.id, fields);
+    }
+    if (written === null) throw new Error(`Post ${post.id} was deleted within the transaction`);
+    return fromDocument(written);
+  },
+  remove: async (session, id) => {
+    const removed = await posts.findOneAndDelete({ _id: id }, { session }).select({ facets: 0 }).lean();
+    await texts.remove(session, [id]);
+    return removed === null ? undefined : fromDocument(removed);
+  },
+});
+
+/** The posts of a profile, and the profiles that have posts. */
+const createProfileQueries = ({
+  posts,
+}: Models): Pick<Posts, 'updateVisibility' | 'recount' | 'profiles'> => ({
+  updateVisibility: async (session, ref, profile, after) => {
+    const rows = await posts
+      .find({ profile_key: profileKey(ref), _id: trusted({ $gt: after }) }, { is_draft: 1, in_blog: 1 })
+      .sort({ _id: 1 })
+      .limit(STEP_MAX)
+      .session(session)
+      .lean();
+    for (const [key, some] of Map.groupBy(rows, countKey)) {
+      const ids = some.map(({ _id }) => _id);
+      const change = { $set: visibility(flagsOf(key), ref, profile) };
+      await posts.updateMany({ _id: trusted({ $in: ids }) }, change, { session });
+    }
+    return rows.length < STEP_MAX ? undefined : rows.at(-1)?._id;
+  },
+  recount: async (session, ref) => {
+    const groups = await posts
+      .aggregate<{ _id: PostFlags; count: number; newest: number }>([
+        { $match: { profile_key: profileKey(ref) } },
+        {
+          $group: {
+            _id: { is_draft: '$is_draft', in_blog: '$in_blog' },
+            count: { $sum: 1 },
+            newest: { $max: '$_id' },
+          },
+        },
+      ])
+      .session(session);
+    const counts = { ...NO_POSTS };
+    for (const { _id, count } of groups) counts[countKey(_id)] = count;
+    return { counts, newest: Math.max(0, ...groups.map(({ newest }) => newest)) };
+  },
+  profiles: async () => {
+    const groups = await posts.aggregate<{ _id: ProfileRef }>([
+      { $group: { _id: { kind: '$profile_kind', id: '$profile_id' } } },
+    ]);
+    return groups.map(({ _id }) => _id);
+  },
+});
+
 export const createPosts = (
-  { posts, postTexts, profiles }: Models,
+  models: Models,
   counters: Pick<Counters, 'incrementPosts'>,
   transaction: Transaction,
   cache: ListCache | undefined,
 ): Posts => {
+  const { posts, postTexts } = models;
   const texts = createRowTexts(postTexts, posts.collection, TEXTS, transaction);
   const lists = createLists(posts.collection, {
     keysOnly: ['facets'],
@@ -142,74 +189,14 @@ export const createPosts = (
 
   return {
     isPersonal: isPersonalPostField,
-    find: async (id, session) => {
-      const [document] = await posts
-        .aggregate<PostDocument & { profiles: ProfileDocument[] }>([
-          { $match: { _id: id } },
-          { $project: { facets: 0 } },
-          {
-            $lookup: {
-              from: profiles.collection.name,
-              localField: 'profile_key',
-              foreignField: '_id',
-              as: 'profiles',
-            },
-          },
-        ])
-        .session(session ?? null);
-      return document && { ...fromDocument(document), ...visibilityOfMoving(document.profiles[0]) };
-    },
+    find: createFind(models),
     findMany: async (ids) => {
       if (ids.length === 0) return [];
       const rows = await posts.find({ _id: trusted({ $in: [...ids] }) }, { facets: 0 }).lean();
       const byId = new Map(rows.filter(({ gone }) => !gone).map((row) => [row._id, fromDocument(row)]));
       return ids.map((id) => byId.get(id)).filter((post) => post !== undefined);
     },
-    insert: async (session, post, profile) => {
-      await posts.create([toPostDocument(post, profile)], { session });
-      await texts.add(session, post.id, post);
-    },
-    update: async (session, post, fields, profile, now) => {
-      const sameText = fields.title === post.title && fields.content === post.content;
-      const change = {
-        ...pickPostFields(fields),
-        ...visibility(fields, post.profile, profile),
-        updated_at: now,
-      };
-      const written = await posts
-        .findOneAndUpdate(
-          { _id: post.id },
-          { $set: change, $inc: { version: 1 } },
-          { session, returnDocument: 'after' },
-        )
-        .select({ facets: 0 })
-        .lean();
-      if (!sameText) {
-        await texts.remove(session, [post.id]);
-        await texts.add(session, post.id, fields);
-      }
-      if (written === null) throw new Error(`Post ${post.id} was deleted within the transaction`);
-      return fromDocument(written);
-    },
-    remove: async (session, id) => {
-      const removed = await posts.findOneAndDelete({ _id: id }, { session }).select({ facets: 0 }).lean();
-      await texts.remove(session, [id]);
-      return removed === null ? undefined : fromDocument(removed);
-    },
-    updateVisibility: async (session, ref, profile, after) => {
-      const rows = await posts
-        .find({ profile_key: profileKey(ref), _id: trusted({ $gt: after }) }, { is_draft: 1, in_blog: 1 })
-        .sort({ _id: 1 })
-        .limit(STEP_MAX)
-        .session(session)
-        .lean();
-      for (const [key, some] of Map.groupBy(rows, countKey)) {
-        const ids = some.map(({ _id }) => _id);
-        const change = { $set: visibility(flagsOf(key), ref, profile) };
-        await posts.updateMany({ _id: trusted({ $in: ids }) }, change, { session });
-      }
-      return rows.length < STEP_MAX ? undefined : rows.at(-1)?._id;
-    },
+    ...createWrites(models, texts),
     cachedCount: (facets, versions) => lists.cachedCount({ facets }, versions),
     list: async ({ facets, search, ...query }, slice) => {
       const keys = facets.map((one) => ({ facets: one }));
@@ -225,29 +212,7 @@ export const createPosts = (
       const rows = await posts.find({ facets: GONE_FACET }, { _id: 1 }).limit(limit).lean();
       return rows.map(({ _id }) => _id);
     },
-    recount: async (session, ref) => {
-      const groups = await posts
-        .aggregate<{ _id: PostFlags; count: number; newest: number }>([
-          { $match: { profile_key: profileKey(ref) } },
-          {
-            $group: {
-              _id: { is_draft: '$is_draft', in_blog: '$in_blog' },
-              count: { $sum: 1 },
-              newest: { $max: '$_id' },
-            },
-          },
-        ])
-        .session(session);
-      const counts = { ...NO_POSTS };
-      for (const { _id, count } of groups) counts[countKey(_id)] = count;
-      return { counts, newest: Math.max(0, ...groups.map(({ newest }) => newest)) };
-    },
     reindex: texts.reindex,
-    profiles: async () => {
-      const groups = await posts.aggregate<{ _id: ProfileRef }>([
-        { $group: { _id: { kind: '$profile_kind', id: '$profile_id' } } },
-      ]);
-      return groups.map(({ _id }) => _id);
-    },
+    ...createProfileQueries(models),
   };
 };

@@ -1,6 +1,6 @@
 /** The read model of profiles: copies of gyms and accounts, with the number of posts of each. */
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
-import { isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
+import { ignoreDuplicate } from '@fitness/shared/mongo/transaction.ts';
 import { type BlogFilter, COUNT_KEYS, countIn, NO_POSTS, type ProfileCounts } from '../domain/post-lists.ts';
 import {
   type ProfileKind,
@@ -10,7 +10,8 @@ import {
   unlisted,
   type VersionedProfileState,
 } from '../domain/profile.ts';
-import type { Models, ProfileDocument } from './models.ts';
+import type { ProfileDocument } from './models/posts.ts';
+import type { Models } from './models.ts';
 
 export interface Profile extends VersionedProfileState {
   ref: ProfileRef;
@@ -117,12 +118,7 @@ export const createProfiles = ({ profiles }: Models): Profiles => ({
   },
   insertIfMissing: async (ref, profile) => {
     const fresh = { $setOnInsert: emptyProfile(ref, profile) };
-    try {
-      await profiles.updateOne({ _id: profileKey(ref) }, fresh, { upsert: true });
-    } catch (error) {
-      // A concurrent upsert inserted it first.
-      if (!isDuplicateKey(error)) throw error;
-    }
+    await profiles.updateOne({ _id: profileKey(ref) }, fresh, { upsert: true }).catch(ignoreDuplicate);
   },
   findOne: async (session, ref) => {
     const document = await profiles.findById(profileKey(ref)).session(session).lean();

@@ -3,8 +3,10 @@ import { type Clock, DAY_MS, SECOND_MS } from '@fitness/shared/kernel/clock.ts';
 import { type PageOf, type PageRequest, toPage } from '@fitness/shared/kernel/page.ts';
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
 import { createDueIdQueue } from '@fitness/shared/mongo/due-queue.ts';
+import type { QueryFilter } from 'mongoose';
 import type { Trainee, TraineeStatus } from '../domain/trainee.ts';
-import type { Models, TraineeDocument } from './models.ts';
+import type { TraineeDocument } from './models/trainees.ts';
+import type { Models } from './models.ts';
 
 export interface TraineeFilter {
   userId: number;
@@ -158,16 +160,9 @@ const takeInterrupted = (trainees: Models['trainees'], realTime: Clock): Trainee
   return (limit) => takeDue(realTime.now(), limit, { status: 'pending' });
 };
 
-/** `realTime` is the clock that leases are measured by. */
-export const createTrainees = ({ trainees, purchaseKeys }: Models, realTime: Clock): Trainees => ({
-  find: async (id, session) =>
-    orUndefined(
-      await trainees
-        .findById(id)
-        .session(session ?? null)
-        .lean(),
-    ),
-  insert: async (session, trainee, key) => {
+const createInsert =
+  ({ trainees, purchaseKeys }: Models, realTime: Clock): Trainees['insert'] =>
+  async (session, trainee, key) => {
     const document = {
       _id: trainee.traineeId,
       training_service_id: trainee.trainingServiceId,
@@ -193,67 +188,79 @@ export const createTrainees = ({ trainees, purchaseKeys }: Models, realTime: Clo
       await purchaseKeys.create([{ _id: key, trainee_id: trainee.traineeId, expires_at }], { session });
     }
     await trainees.create([document], { session });
+  };
+
+/** Changes the trainee that `filter` matches. */
+const change = (
+  trainees: Models['trainees'],
+  session: ClientSession,
+  filter: QueryFilter<TraineeDocument>,
+  set: Partial<TraineeDocument>,
+): Promise<TraineeDocument | null> =>
+  trainees
+    .findOneAndUpdate(filter, { $set: set, $inc: { version: 1 } }, { session, returnDocument: 'after' })
+    .lean<TraineeDocument>();
+
+/** Changes of a trainee's status. */
+const createTransitions = ({
+  trainees,
+  purchaseKeys,
+}: Models): Pick<Trainees, 'activate' | 'cancel' | 'deliver'> => ({
+  activate: async (session, id) => {
+    const status = trusted({ $in: ['pending', 'cancelled'] as TraineeStatus[] });
+    const active = { status: 'active', lease_until: null } as const;
+    return orUndefined(await change(trainees, session, { _id: id, status }, active));
   },
-  findByKey: async (key, now) => {
-    const purchaseKey = await purchaseKeys.findById(key).lean();
-    if (purchaseKey === null || purchaseKey.expires_at <= now) return undefined;
-    return orUndefined(await trainees.findById(purchaseKey.trainee_id).lean());
-  },
-  resume: (session, id) => resume(trainees, { _id: id, status: 'pending' }, realTime.now(), session),
-  resumeUnkeyed: (session, buyerUserId, trainingServiceId) => {
-    const now = realTime.now();
-    const service = { training_service_id: trainingServiceId, purchase_key: null };
-    const filter = { user_id: buyerUserId, status: 'pending', ...service, ...expired(now) };
-    return resume(trainees, filter, now, session);
-  },
-  interrupted: takeInterrupted(trainees, realTime),
-  resumeInterrupted: (id) => {
-    const now = realTime.now();
-    return resume(trainees, { _id: id, status: 'pending', ...expired(now) }, now);
-  },
-  endAttempt: async ({ trainee, number, earlierLeaseUntil }) => {
-    const filter = { _id: trainee.traineeId, status: 'pending' as const, attempts: number };
-    await trainees.updateOne(filter, { $set: { lease_until: earlierLeaseUntil } });
-  },
-  activate: async (session, id) =>
-    orUndefined(
-      await trainees
-        .findOneAndUpdate(
-          { _id: id, status: trusted({ $in: ['pending', 'cancelled'] as TraineeStatus[] }) },
-          { $set: { status: 'active', lease_until: null }, $inc: { version: 1 } },
-          { session, returnDocument: 'after' },
-        )
-        .lean(),
-    ),
   cancel: async (session, { trainee, number }) => {
     const id = trainee.traineeId;
-    const cancelled = await trainees
-      .findOneAndUpdate(
-        { _id: id, status: 'pending', attempts: number },
-        { $set: { status: 'cancelled', lease_until: null }, $inc: { version: 1 } },
-        { session, returnDocument: 'after' },
-      )
-      .lean();
+    const pending = { _id: id, status: 'pending', attempts: number } as const;
+    const cancelled = await change(trainees, session, pending, { status: 'cancelled', lease_until: null });
     if (cancelled === null) return false;
     if (cancelled.purchase_key !== null)
       await purchaseKeys.deleteOne({ _id: cancelled.purchase_key, trainee_id: id }, { session });
     return true;
   },
-  deliver: async (session, id, now) =>
-    orUndefined(
-      await trainees
-        .findOneAndUpdate(
-          { _id: id, status: 'active' },
-          { $set: { status: 'delivered', delivered_at: now }, $inc: { version: 1 } },
-          { session, returnDocument: 'after' },
-        )
-        .lean(),
-    ),
-  page: (filter, request) => pageOf(trainees, filter, request),
-  countUndelivered: async (sellerUserId) => {
-    let count = 0;
-    for (const status of ['pending', 'active'] as const)
-      count += await trainees.countDocuments({ seller_user_id: sellerUserId, status });
-    return count;
+  deliver: async (session, id, now) => {
+    const delivered = { status: 'delivered', delivered_at: now } as const;
+    return orUndefined(await change(trainees, session, { _id: id, status: 'active' }, delivered));
   },
 });
+
+/** `realTime` is the clock that leases are measured by. */
+export const createTrainees = (models: Models, realTime: Clock): Trainees => {
+  const { trainees, purchaseKeys } = models;
+  return {
+    find: async (id, session) =>
+      orUndefined(await trainees.findById(id, null, session && { session }).lean()),
+    insert: createInsert(models, realTime),
+    findByKey: async (key, now) => {
+      const purchaseKey = await purchaseKeys.findById(key).lean();
+      if (purchaseKey === null || purchaseKey.expires_at <= now) return undefined;
+      return orUndefined(await trainees.findById(purchaseKey.trainee_id).lean());
+    },
+    resume: (session, id) => resume(trainees, { _id: id, status: 'pending' }, realTime.now(), session),
+    resumeUnkeyed: (session, buyerUserId, trainingServiceId) => {
+      const now = realTime.now();
+      const service = { training_service_id: trainingServiceId, purchase_key: null };
+      const filter = { user_id: buyerUserId, status: 'pending', ...service, ...expired(now) };
+      return resume(trainees, filter, now, session);
+    },
+    interrupted: takeInterrupted(trainees, realTime),
+    resumeInterrupted: (id) => {
+      const now = realTime.now();
+      return resume(trainees, { _id: id, status: 'pending', ...expired(now) }, now);
+    },
+    endAttempt: async ({ trainee, number, earlierLeaseUntil }) => {
+      const filter = { _id: trainee.traineeId, status: 'pending' as const, attempts: number };
+      await trainees.updateOne(filter, { $set: { lease_until: earlierLeaseUntil } });
+    },
+    ...createTransitions(models),
+    page: (filter, request) => pageOf(trainees, filter, request),
+    countUndelivered: async (sellerUserId) => {
+      let count = 0;
+      for (const status of ['pending', 'active'] as const)
+        count += await trainees.countDocuments({ seller_user_id: sellerUserId, status });
+      return count;
+    },
+  };
+};

@@ -1,41 +1,23 @@
-import { NO_MEDIA } from '@fitness/contracts/media-copy.ts';
-import type { PageOf, PageRequest } from '@fitness/shared/kernel/page.ts';
 import type { Progress } from '@fitness/shared/kernel/progress.mjs';
 import { sameWords } from '@fitness/shared/kernel/same-words.ts';
-import { createLists, type ListCache } from '@fitness/shared/lists/index.ts';
-import { type ListQuery, type ListRow, matchStages, type RowCondition } from '@fitness/shared/lists/list.ts';
-import { searchIn } from '@fitness/shared/lists/match.ts';
-import { readRankedPage } from '@fitness/shared/lists/pages.ts';
-import { createRowTexts, type Transaction } from '@fitness/shared/lists/texts.ts';
-import type { ListVersions } from '@fitness/shared/lists/versions.ts';
+import type { ListCache } from '@fitness/shared/lists/index.ts';
+import { createRowTexts, type RowTexts, type Transaction } from '@fitness/shared/lists/texts.ts';
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
 import type { IsPersonal } from '@fitness/shared/mongo/privacy.ts';
 import { type Boost, NEVER_BOOSTED } from '../domain/boost.ts';
 import {
-  pickTrainingServiceFields,
   serviceFacets,
   type TrainingService,
   type TrainingServiceFields,
 } from '../domain/training-service.ts';
 import type { Counters } from './counters.ts';
 import { createSaveMedia, type SaveMedia } from './media-copy.ts';
-import { isPersonalTrainingServiceField, type Models, type TrainingServiceDocument } from './models.ts';
+import { isPersonalTrainingServiceField } from './models/training-services.ts';
+import type { Models } from './models.ts';
+import { fromDocument, TEXTS, toDocumentFields } from './training-service-document.ts';
+import { createTrainingServiceLists, type TrainingServiceLists } from './training-service-lists.ts';
 
-/** The filters of a list that have no facet. */
-export interface ServiceFilter {
-  minPrice?: number | undefined;
-  maxPrice?: number | undefined;
-}
-
-interface ServiceList extends ServiceFilter, Pick<ListQuery, 'newest' | 'versions'> {
-  search?: string | undefined;
-  /** No training service has more than one of these. */
-  facets: readonly string[];
-  /** The number of rows that pass the filter. */
-  total: number;
-}
-
-export interface TrainingServices {
+export interface TrainingServices extends TrainingServiceLists {
   /** Whether the stored field at this path is personal data. */
   isPersonal: IsPersonal;
   find(id: number, session?: ClientSession): Promise<TrainingService | undefined>;
@@ -55,12 +37,6 @@ export interface TrainingServices {
   removeMany(session: ClientSession, ids: readonly number[]): Promise<void>;
   /** Removes some of the grams of training services that are about to be removed. See `Part`. */
   removeTexts(session: ClientSession, ids: readonly number[], limit: number): Promise<number>;
-  /** Boosted rows first, by level, then the newest. `total` is undefined if a search has too many matches to count. */
-  page(list: ServiceList, now: Date, request: PageRequest): Promise<PageOf<TrainingService>>;
-  /** The number of rows of a facet that pass the filter, counted by the database. */
-  count(facet: string, filter: ServiceFilter): Promise<number>;
-  /** The number of rows in a short list. */
-  countIn(facet: string, versions: ListVersions): Promise<number>;
   /** Counts all training services, in the transaction that sets the counters. */
   recount(session: ClientSession): Promise<{ active: number; inactive: number; newest: number }>;
   setBoost(session: ClientSession, id: number, boost: Pick<Boost, 'level' | 'endsAt'>): Promise<void>;
@@ -70,148 +46,85 @@ export interface TrainingServices {
   allIds(): Promise<number[]>;
 }
 
-const TEXTS = ['title', 'description'] as const;
+type Writes = 'insert' | 'update' | 'remove' | 'removeMany' | 'removeTexts';
 
-const fromDocument = (document: Omit<TrainingServiceDocument, 'facets'>): TrainingService => ({
-  id: document._id,
-  user_id: document.user_id,
-  ...pickTrainingServiceFields(document),
-  created_at: document.created_at,
-  updated_at: document.updated_at,
-  version: document.version,
-  boosted_until: document.boosted_until,
-  media: document.media ?? NO_MEDIA,
+/** The grams of a row are written with it. */
+const createWrites = (
+  trainingServices: Models['trainingServices'],
+  texts: RowTexts,
+): Pick<TrainingServices, Writes> => ({
+  insert: async (session, service) => {
+    const document = {
+      _id: service.id,
+      user_id: service.user_id,
+      ...toDocumentFields(service.user_id, service),
+      boosted_until: service.boosted_until,
+      boost_level: NEVER_BOOSTED.level,
+      created_at: service.created_at,
+      updated_at: service.updated_at,
+      version: service.version,
+      media: service.media,
+    };
+    await trainingServices.create([document], { session });
+    await texts.add(session, service.id, service);
+  },
+  update: async (session, current, fields, now) => {
+    const { id, user_id: userId } = current;
+    const written = await trainingServices
+      .findOneAndUpdate(
+        { _id: id },
+        { $set: { ...toDocumentFields(userId, fields), updated_at: now }, $inc: { version: 1 } },
+        { session, returnDocument: 'after' },
+      )
+      .lean();
+    if (written === null) throw new Error(`Training service ${id} was deleted within the transaction`);
+    if (current.title !== fields.title || current.description !== fields.description) {
+      await texts.remove(session, [id]);
+      await texts.add(session, id, fields);
+    }
+    return fromDocument(written);
+  },
+  remove: async (session, id) => {
+    const removed = await trainingServices.findOneAndDelete({ _id: id }, { session }).lean();
+    await texts.remove(session, [id]);
+    return removed === null ? undefined : fromDocument(removed);
+  },
+  removeMany: async (session, ids) => {
+    await trainingServices.deleteMany({ _id: trusted({ $in: [...ids] }) }, { session });
+  },
+  removeTexts: texts.removeSome,
 });
-
-/** The declared fields, and the fields derived from them. */
-const toDocumentFields = (userId: number, fields: TrainingServiceFields) => ({
-  ...pickTrainingServiceFields(fields),
-  facets: serviceFacets({ user_id: userId, is_active: fields.is_active }),
-});
-
-/** The fields that have a value; undefined if none has one. */
-const withValues = <Value>(fields: Record<string, Value | undefined>): Record<string, Value> | undefined => {
-  const entries = Object.entries(fields).filter((entry): entry is [string, Value] => entry[1] !== undefined);
-  return entries.length === 0 ? undefined : Object.fromEntries(entries);
-};
-
-const conditionOf = ({ minPrice, maxPrice }: ServiceFilter): RowCondition | undefined =>
-  withValues({ price: withValues({ $gte: minPrice, $lte: maxPrice }) });
-
-const toService = (stored: ListRow): TrainingService =>
-  fromDocument(stored as unknown as TrainingServiceDocument);
 
 export const createTrainingServices = (
-  { trainingServices, trainingServiceTexts }: Models,
+  models: Models,
   counters: Pick<Counters, 'incrementServices'>,
   transaction: Transaction,
   cache: ListCache | undefined,
 ): TrainingServices => {
-  const { collection } = trainingServices;
-  const texts = createRowTexts(trainingServiceTexts, collection, TEXTS, transaction);
-  const lists = createLists(collection, {
-    keysOnly: ['facets'],
-    grams: texts.grams,
-    texts: TEXTS,
-    cache,
-  });
+  const { trainingServices, trainingServiceTexts } = models;
+  const texts = createRowTexts(trainingServiceTexts, trainingServices.collection, TEXTS, transaction);
 
   const recordChange = (session: ClientSession, id: number): Promise<void> =>
     counters.incrementServices(session, {}, { shardKey: id, changed: [id] });
 
-  const findMany = async (ids: readonly number[]): Promise<TrainingService[]> => {
-    if (ids.length === 0) return [];
-    const rows = await trainingServices.find({ _id: trusted({ $in: [...ids] }) }, { facets: 0 }).lean();
-    const byId = new Map(rows.map((row) => [row._id, fromDocument(row)]));
-    return ids.map((id) => byId.get(id)).filter((service) => service !== undefined);
-  };
-
-  const page: TrainingServices['page'] = async ({ facets, search, ...list }, now, request) => {
-    const { total } = list;
-    const condition = conditionOf(list);
-    const keys = facets.map((one) => ({ facets: one }));
-    const query = { ...list, keys, search: searchIn(TEXTS, search), condition };
-    const ranked = await lists.ranked({ boosted_until: { $gt: now } }, query);
-    const boosted = ranked.filter((row) => (row.boosted_until as Date) > now);
-    const without = boosted.map(({ _id }) => _id);
-    const services = new Map(boosted.map((row) => [row._id, toService(row)]));
-    return readRankedPage(
-      {
-        // Rows that an older release stored have no level.
-        ranked: boosted.map((row) => ({ id: row._id, rank: Number(row.boost_level ?? 1) })),
-        findMany: async (ids) => ids.flatMap((id) => services.get(id) ?? []),
-        readRest: async (slice) => {
-          const rest = await lists.read({ ...query, without }, slice);
-          return { ...rest, rows: rest.rows.map(toService) };
-        },
-        total,
-        search,
-      },
-      request,
-    );
-  };
-
   return {
     isPersonal: isPersonalTrainingServiceField,
     find: async (id, session) => {
-      const document = await trainingServices
-        .findById(id, { facets: 0 })
-        .session(session ?? null)
-        .lean();
+      const document = await trainingServices.findById(id, { facets: 0 }, session && { session }).lean();
       return document === null ? undefined : fromDocument(document);
     },
-    findMany,
-    insert: async (session, service) => {
-      const document = {
-        _id: service.id,
-        user_id: service.user_id,
-        ...toDocumentFields(service.user_id, service),
-        boosted_until: service.boosted_until,
-        boost_level: NEVER_BOOSTED.level,
-        created_at: service.created_at,
-        updated_at: service.updated_at,
-        version: service.version,
-        media: service.media,
-      };
-      await trainingServices.create([document], { session });
-      await texts.add(session, service.id, service);
+    findMany: async (ids) => {
+      if (ids.length === 0) return [];
+      const rows = await trainingServices.find({ _id: trusted({ $in: [...ids] }) }, { facets: 0 }).lean();
+      const byId = new Map(rows.map((row) => [row._id, fromDocument(row)]));
+      return ids.map((id) => byId.get(id)).filter((service) => service !== undefined);
     },
-    update: async (session, current, fields, now) => {
-      const { id, user_id: userId } = current;
-      const written = await trainingServices
-        .findOneAndUpdate(
-          { _id: id },
-          { $set: { ...toDocumentFields(userId, fields), updated_at: now }, $inc: { version: 1 } },
-          { session, returnDocument: 'after' },
-        )
-        .lean();
-      if (written === null) throw new Error(`Training service ${id} was deleted within the transaction`);
-      if (current.title !== fields.title || current.description !== fields.description) {
-        await texts.remove(session, [id]);
-        await texts.add(session, id, fields);
-      }
-      return fromDocument(written);
-    },
-    remove: async (session, id) => {
-      const removed = await trainingServices.findOneAndDelete({ _id: id }, { session }).lean();
-      await texts.remove(session, [id]);
-      return removed === null ? undefined : fromDocument(removed);
-    },
+    ...createWrites(trainingServices, texts),
     findOfUser: async (session, userId, limit) => {
       const rows = trainingServices.find({ user_id: userId }, { facets: 0 }, { session, limit }).lean();
       return (await rows).map(fromDocument);
     },
-    removeMany: async (session, ids) => {
-      await trainingServices.deleteMany({ _id: trusted({ $in: [...ids] }) }, { session });
-    },
-    removeTexts: texts.removeSome,
-    countIn: (facets, versions) => lists.count({ facets }, versions),
-    page,
-    count: async (facet, filter) => {
-      const stages = matchStages({ facets: facet }, conditionOf(filter));
-      const [counted] = await trainingServices.aggregate<{ total: number }>([...stages, { $count: 'total' }]);
-      return counted?.total ?? 0;
-    },
+    ...createTrainingServiceLists(models, texts, cache),
     recount: async (session) => {
       const [groups] = await trainingServices
         .aggregate<{ active: number; inactive: number; newest: number }>([

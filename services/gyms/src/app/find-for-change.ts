@@ -6,19 +6,17 @@ import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import { existsForChange, type Gym, neededForUpdate } from '../domain/gym.ts';
 import type { Gyms } from '../store/gyms.ts';
 
-type Needs = (gym: Gym, caller: UserCaller) => readonly Permission[];
-
 /** Throws 404 when the gym does not exist for the caller, and 403 when they lack one of `needs`. */
 export const findForChange = async (
   gyms: Gyms,
   id: number,
   caller: UserCaller,
   session: ClientSession | undefined,
-  needs: Needs = (gym) => [neededForUpdate(gym, caller)],
+  needs: (gym: Gym) => readonly Permission[] = (gym) => [neededForUpdate(gym, caller)],
 ): Promise<Gym> => {
   const gym = await gyms.find(id, session);
   if (gym === undefined || !existsForChange(gym, caller)) throw notFound();
-  const needed = needs(gym, caller);
+  const needed = needs(gym);
   if (!needed.every((permission) => can(caller, permission)))
     throw missingPermission(caller, { alsoNeeds: needed });
   return gym;

@@ -7,7 +7,7 @@ import type { PageOf, PageRequest } from '@fitness/shared/kernel/page.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { Point } from '../domain/geohash.ts';
 import { type Gym, OWN_GYMS } from '../domain/gym.ts';
-import type { GymQuery, ListViewer } from '../store/gym-lists.ts';
+import type { GymQuery, ListViewer } from '../store/gym-filter.ts';
 
 interface ListGymsQuery extends Omit<GymQuery, 'viewer'> {
   near?: Point | undefined;

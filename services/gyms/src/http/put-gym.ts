@@ -1,3 +1,4 @@
+import { requestsReview } from '@fitness/contracts/license.ts';
 import {
   LICENSE_REPLACED,
   licenseReplacedSchema,
@@ -7,7 +8,7 @@ import { defineRoute, ok, type Route } from '@fitness/shared/http/define-route.t
 import { idParams } from '@fitness/shared/http/validation.ts';
 import { nullOnly, withMessage } from '@fitness/shared/kernel/refinements.ts';
 import { z } from 'zod';
-import type { GymUpdate } from '../app/update-gym.ts';
+import type { GymChange } from '../app/change-gym.ts';
 import { toDetails, updateShape } from '../domain/gym-fields.ts';
 import { LONG_TEXT_MAX, text } from '../domain/values.ts';
 import type { UseCases } from '../use-cases.ts';
@@ -43,7 +44,7 @@ const body = z.object({
   gym_license_media_id: reviewedMediaIdField,
 });
 
-const toUpdate = (request: z.output<typeof body>): GymUpdate => ({
+const toChange = (request: z.output<typeof body>): GymChange => ({
   details: toDetails(request),
   license: {
     clearDocument: request.gym_license_image === null,
@@ -53,7 +54,15 @@ const toUpdate = (request: z.output<typeof body>): GymUpdate => ({
   reviewedMediaId: request.gym_license_media_id,
 });
 
-export const putGymRoute = ({ updateGym, presentGyms }: Pick<UseCases, 'updateGym' | 'presentGyms'>): Route =>
+/** Whether the request has fields of a review, and no others apart from the document that it is about. */
+const isReview = ({ details, license }: GymChange): boolean =>
+  requestsReview(license) && !license.clearDocument && Object.keys(details).length === 0;
+
+export const putGymRoute = ({
+  updateGym,
+  reviewLicense,
+  presentGyms,
+}: Pick<UseCases, 'updateGym' | 'reviewLicense' | 'presentGyms'>): Route =>
   defineRoute({
     method: 'PUT',
     path: '/gyms/:id',
@@ -80,7 +89,8 @@ export const putGymRoute = ({ updateGym, presentGyms }: Pick<UseCases, 'updateGy
     errorCodes: { 409: [LICENSE_REPLACED] },
     responses: { 200: gymBody, 409: licenseReplacedSchema },
     handle: async ({ params, body: request, caller, locale }) => {
-      const gym = await updateGym(params.id, toUpdate(request), caller);
+      const change = toChange(request);
+      const gym = await (isReview(change) ? reviewLicense : updateGym)(params.id, change, caller);
       return ok(await toGymBody(presentGyms, gym, { caller, locale }));
     },
   });

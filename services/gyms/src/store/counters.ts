@@ -14,7 +14,7 @@ import {
 } from '@fitness/shared/lists/versions.ts';
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
 import { privacy, retain } from '@fitness/shared/mongo/privacy.ts';
-import { beforeCommit, isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
+import { beforeCommit, ignoreDuplicate } from '@fitness/shared/mongo/transaction.ts';
 import { type Connection, type Model, Schema } from 'mongoose';
 import type { GymDocument } from './gym-document.ts';
 
@@ -105,9 +105,7 @@ export const createCounters = (connection: Connection): Counters => {
     prepare: async () => {
       for (const _id of SHARDS) {
         if ((await counters.exists({ _id })) !== null) continue;
-        await counters.create({ _id, ...EMPTY, newest: 0 }).catch((error: unknown) => {
-          if (!isDuplicateKey(error)) throw error;
-        });
+        await counters.create({ _id, ...EMPTY, newest: 0 }).catch(ignoreDuplicate);
       }
     },
     move: (session, id, before, after) => {

@@ -5,6 +5,7 @@
 
 import { NO_LICENSE } from '@fitness/contracts/license.ts';
 import { NO_MEDIA } from '@fitness/contracts/media-copy.ts';
+import type { ListRow } from '@fitness/shared/lists/list.ts';
 import type { TextDocument } from '@fitness/shared/lists/texts.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import { erase, personalFieldsOf, privacy, retain } from '@fitness/shared/mongo/privacy.ts';
@@ -222,6 +223,9 @@ export const toGym = ({ _id, ...stored }: GymDocument): Gym => {
   const license = { ...NO_LICENSE, ...stored.license };
   return { ...(gym as Omit<Gym, 'id'>), license, media, boostedUntil, id: _id };
 };
+
+/** Reads a row of a list, which has every field of a gym. */
+export const toGymRow = (row: ListRow): Gym => toGym(row as unknown as GymDocument);
 
 export const readGyms = async (
   gyms: Model<GymDocument>,

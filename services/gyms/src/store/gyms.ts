@@ -4,7 +4,7 @@ import type { ListCache } from '@fitness/shared/lists/index.ts';
 import { createRowTexts, type Transaction } from '@fitness/shared/lists/texts.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import type { IsPersonal } from '@fitness/shared/mongo/privacy.ts';
-import type { Connection } from 'mongoose';
+import type { Connection, Model } from 'mongoose';
 import { type Boost, boostState, withBoost } from '../domain/boost.ts';
 import type { Gym } from '../domain/gym.ts';
 import type { Counters } from './counters.ts';
@@ -65,6 +65,29 @@ export interface Gyms extends GymLists {
   findOwnedBy(session: ClientSession, userId: number, limit: number): Promise<Gym[]>;
 }
 
+/** The boosts of gyms, which a list puts first while they run. */
+const createBoosts = (
+  gyms: Model<GymDocument>,
+  counters: Counters,
+): Pick<Gyms, 'saveBoost' | 'setBoosts'> => {
+  const setBoosts: Gyms['setBoosts'] = async (session, id, boosts) => {
+    await gyms.updateOne({ _id: id }, { $set: { boosts, ...boostState(boosts) } }, { session });
+    counters.touch(session, id);
+  };
+  return {
+    saveBoost: async (session, id, boost) => {
+      const document = await gyms.findById(id, {}, { session }).lean<GymDocument>();
+      if (document === null) return undefined;
+      // Older releases stored no boosts.
+      const boosts = withBoost(document.boosts ?? [], boost);
+      if (boosts === undefined) return undefined;
+      await setBoosts(session, id, boosts);
+      return toGym(document);
+    },
+    setBoosts,
+  };
+};
+
 export const createGyms = (
   connection: Connection,
   counters: Counters,
@@ -73,10 +96,6 @@ export const createGyms = (
 ): Gyms => {
   const gyms = gymModel(connection);
   const texts = createRowTexts(gymTextModel(connection), gyms.collection, SEARCHED, transaction);
-  const setBoosts: Gyms['setBoosts'] = async (session, id, boosts) => {
-    await gyms.updateOne({ _id: id }, { $set: { boosts, ...boostState(boosts) } }, { session });
-    counters.touch(session, id);
-  };
   return {
     isPersonal: isPersonalGymField,
     insert: async (session, gym) => {
@@ -91,13 +110,16 @@ export const createGyms = (
     update: async (session, before, changes, { now, keepVersion = false }) => {
       const version = keepVersion ? before.version : before.version + 1;
       const after: Gym = { ...before, ...changes, version, updatedAt: now };
-      const set = { ...changes, ...derivedOf(after, Object.keys(changes)), version, updatedAt: now };
+      const derived = derivedOf(after, Object.keys(changes));
+      const set = { ...changes, ...derived, version, updatedAt: now };
       await gyms.updateOne({ _id: before.id }, { $set: set }, { session });
       if (SEARCHED.some((field) => after[field] !== before[field])) {
         await texts.remove(session, [before.id]);
         await texts.add(session, before.id, after);
       }
-      counters.move(session, before.id, countedOf(before), countedOf(after));
+      if ('isActive' in changes || 'geohash' in derived)
+        counters.move(session, before.id, countedOf(before), countedOf(after));
+      else counters.touch(session, before.id);
       return after;
     },
     addRating: async (session, id, { sum, count: ratings }) => {
@@ -112,16 +134,7 @@ export const createGyms = (
       counters.touch(session, id);
       return after === null ? undefined : toGym(after);
     },
-    saveBoost: async (session, id, boost) => {
-      const document = await gyms.findById(id, {}, { session }).lean<GymDocument>();
-      if (document === null) return undefined;
-      // Older releases stored no boosts.
-      const boosts = withBoost(document.boosts ?? [], boost);
-      if (boosts === undefined) return undefined;
-      await setBoosts(session, id, boosts);
-      return toGym(document);
-    },
-    setBoosts,
+    ...createBoosts(gyms, counters),
     saveMedia: async (session, id, { version, files }) => {
       const gym = await gyms.findById(id, { media: 1 }, { session }).lean<Pick<GymDocument, 'media'>>();
       if (gym === null || (gym.media?.version ?? 0) > version) return;

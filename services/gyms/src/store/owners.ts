@@ -4,7 +4,7 @@
  */
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import { privacy, pseudonymise, retain } from '@fitness/shared/mongo/privacy.ts';
-import { isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
+import { ignoreDuplicate } from '@fitness/shared/mongo/transaction.ts';
 import { type Connection, type Model, Schema } from 'mongoose';
 
 interface OwnerDocument {
@@ -43,11 +43,7 @@ export const createOwners = (connection: Connection): Owners => {
   return {
     ensureExists: async (userId) => {
       if ((await owners.exists({ _id: userId })) !== null) return;
-      try {
-        await owners.create({ _id: userId });
-      } catch (error) {
-        if (!isDuplicateKey(error)) throw error;
-      }
+      await owners.create({ _id: userId }).catch(ignoreDuplicate);
     },
     lockUnlessErased: async (session, userId) => {
       const owner = await owners

@@ -3,7 +3,7 @@
 import { LOCALES } from '@fitness/shared/kernel/i18n/translate.ts';
 import type { PageOf, PageRequest } from '@fitness/shared/kernel/page.ts';
 import { privacy, retain } from '@fitness/shared/mongo/privacy.ts';
-import { isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
+import { ignoreDuplicate } from '@fitness/shared/mongo/transaction.ts';
 import { type Connection, type Model, Schema, trusted } from 'mongoose';
 import type { CityRow, LocalizedName, MajorRow, StateRow } from '../domain/reference-data.ts';
 
@@ -80,12 +80,7 @@ const upsertRows = async <Row extends { id: number }>(
   const operations = missing.map(({ id, ...set }) => ({
     updateOne: { filter: { _id: id }, update: { $set: set }, upsert: true },
   }));
-  try {
-    await model.collection.bulkWrite(operations as never, { ordered: false });
-  } catch (error) {
-    // Another replica has inserted the row at the same time.
-    if (!isDuplicateKey(error)) throw error;
-  }
+  await model.collection.bulkWrite(operations as never, { ordered: false }).catch(ignoreDuplicate);
   return inOrder;
 };
 
@@ -94,36 +89,15 @@ const sorted = (row: object): unknown =>
     .toSorted(([a], [b]) => a.localeCompare(b))
     .map(([key, value]) => [key, typeof value === 'object' && value !== null ? sorted(value) : value]);
 
-export const createReferenceData = (connection: Connection): ReferenceData => {
-  const states = modelOf(connection, 'State', stateSchema);
-  const cities = modelOf(connection, 'City', citySchema);
-  const majors = modelOf(connection, 'Major', majorSchema);
+/** The rows of one collection. Seeded rows are kept in memory, because every list of gyms embeds them. */
+const createRows = <Row extends { id: number }>(model: Model<Stored<Row>>) => {
+  let seeded: ReadonlyMap<number, Row> = new Map();
 
-  /** Set by `seed`. Nothing else writes these rows, so a list needs no count. */
-  let cityIds: readonly number[] = [];
-  let cityIdsOf: ReadonlyMap<number, readonly number[]> = new Map();
-  let majorIds: readonly number[] = [];
-  /** Keyed by model, then by id. Kept in memory, because every list of gyms embeds these rows. */
-  const seeded = new Map<string, ReadonlyMap<number, unknown>>();
-
-  const seedRows = async <Row extends { id: number }>(
-    model: Model<Stored<Row>>,
-    rows: readonly Row[],
-  ): Promise<Row[]> => {
-    const all = await upsertRows<Row>(model, rows);
-    seeded.set(model.modelName, new Map(all.map((row) => [row.id, row])));
-    return all;
-  };
-
-  const byIds = async <Row extends { id: number }>(
-    model: Model<Stored<Row>>,
-    ids: readonly number[],
-  ): Promise<Map<number, Row>> => {
-    const cached = seeded.get(model.modelName) as ReadonlyMap<number, Row> | undefined;
+  const byIds = async (ids: readonly number[]): Promise<Map<number, Row>> => {
     const rows = new Map<number, Row>();
     const missing = new Set<number>();
     for (const id of ids) {
-      const row = cached?.get(id);
+      const row = seeded.get(id);
       if (row === undefined) missing.add(id);
       else rows.set(id, row);
     }
@@ -134,29 +108,42 @@ export const createReferenceData = (connection: Connection): ReferenceData => {
     return rows;
   };
 
-  /** A page of the rows with these ids, which must be in order. */
-  const list = async <Row extends { id: number }>(
-    model: Model<Stored<Row>>,
-    ids: readonly number[],
-    page: PageRequest,
-  ): Promise<PageOf<Row>> => {
-    const [after = 0] = page.mode === 'cursor' ? page.after : [];
-    const behind = page.mode === 'cursor' ? ids.filter((id) => id > after) : ids.slice(page.skip);
-    const pageIds = behind.slice(0, page.perPage);
-    const rowsById = await byIds<Row>(model, pageIds);
-    const last = pageIds.at(-1);
-    return {
-      rows: pageIds.map((id) => rowsById.get(id)).filter((row) => row !== undefined),
-      total: page.mode === 'page' ? ids.length : undefined,
-      next: last !== undefined && behind.length > pageIds.length ? [last] : undefined,
-    };
+  return {
+    byIds,
+    /** Returns all stored rows, ordered by id. */
+    seed: async (rows: readonly Row[]): Promise<Row[]> => {
+      const all = await upsertRows<Row>(model, rows);
+      seeded = new Map(all.map((row) => [row.id, row]));
+      return all;
+    },
+    /** A page of the rows with these ids, which must be in order. */
+    list: async (ids: readonly number[], page: PageRequest): Promise<PageOf<Row>> => {
+      const [after = 0] = page.mode === 'cursor' ? page.after : [];
+      const behind = page.mode === 'cursor' ? ids.filter((id) => id > after) : ids.slice(page.skip);
+      const pageIds = behind.slice(0, page.perPage);
+      const rowsById = await byIds(pageIds);
+      const last = pageIds.at(-1);
+      return {
+        rows: pageIds.map((id) => rowsById.get(id)).filter((row) => row !== undefined),
+        total: page.mode === 'page' ? ids.length : undefined,
+        next: last !== undefined && behind.length > pageIds.length ? [last] : undefined,
+      };
+    },
   };
+};
+
+export const createReferenceData = (connection: Connection): ReferenceData => {
+  const states = createRows(modelOf(connection, 'State', stateSchema));
+  const cities = createRows(modelOf(connection, 'City', citySchema));
+  const majors = createRows(modelOf(connection, 'Major', majorSchema));
+
+  /** Set by `seed`. Nothing else writes these rows, so a list needs no count. */
+  let cityIds: readonly number[] = [];
+  let cityIdsOf: ReadonlyMap<number, readonly number[]> = new Map();
+  let majorIds: readonly number[] = [];
 
   const withStates = async (rows: readonly CityRow[]): Promise<City[]> => {
-    const statesById = await byIds<StateRow>(
-      states,
-      rows.map((city) => city.stateId),
-    );
+    const statesById = await states.byIds(rows.map((city) => city.stateId));
     return rows.flatMap((city) => {
       const state = statesById.get(city.stateId);
       return state === undefined ? [] : [{ ...city, state }];
@@ -165,8 +152,8 @@ export const createReferenceData = (connection: Connection): ReferenceData => {
 
   return {
     seed: async (rows) => {
-      await seedRows<StateRow>(states, rows.states);
-      const allCities = await seedRows<CityRow>(cities, rows.cities);
+      await states.seed(rows.states);
+      const allCities = await cities.seed(rows.cities);
       cityIds = allCities.map(({ id }) => id);
       cityIdsOf = new Map(
         [...Map.groupBy(allCities, (city) => city.stateId)].map(([stateId, same]) => [
@@ -174,18 +161,18 @@ export const createReferenceData = (connection: Connection): ReferenceData => {
           same.map(({ id }) => id),
         ]),
       );
-      majorIds = (await seedRows<MajorRow>(majors, rows.majors)).map(({ id }) => id);
+      majorIds = (await majors.seed(rows.majors)).map(({ id }) => id);
     },
     cities: async (ids) => {
-      const complete = await withStates([...(await byIds<CityRow>(cities, ids)).values()]);
+      const complete = await withStates([...(await cities.byIds(ids)).values()]);
       return new Map(complete.map((city) => [city.id, city]));
     },
-    majors: (ids) => byIds<MajorRow>(majors, ids),
+    majors: majors.byIds,
     listCities: async ({ stateId }, page) => {
       const ids = stateId === undefined ? cityIds : (cityIdsOf.get(stateId) ?? []);
-      const cityPage = await list<CityRow>(cities, ids, page);
+      const cityPage = await cities.list(ids, page);
       return { ...cityPage, rows: await withStates(cityPage.rows) };
     },
-    listMajors: (page) => list<MajorRow>(majors, majorIds, page),
+    listMajors: (page) => majors.list(majorIds, page),
   };
 };

@@ -3,13 +3,9 @@ import { scaledDeadline } from '@fitness/shared/kernel/config.ts';
 import { isLocale } from '@fitness/shared/kernel/i18n/translate.ts';
 import type { Logger } from '@fitness/shared/kernel/log.ts';
 import type { Broker } from '@fitness/shared/messaging/broker.ts';
-import {
-  type Command,
-  createRpcClient,
-  RpcNotSentError,
-  type RpcServer,
-  serveRpc,
-} from '@fitness/shared/messaging/rpc.ts';
+import { type Command, RpcNotSentError } from '@fitness/shared/messaging/rpc.ts';
+import { createRpcClient } from '@fitness/shared/messaging/rpc-client.ts';
+import { type RpcServer, serveRpc } from '@fitness/shared/messaging/rpc-server.ts';
 import { z } from 'zod';
 import { CODE_PURPOSES } from '../domain/confirmation-code.ts';
 import type { CodeSms, SmsOutcome, SmsProvider } from './sms-providers/provider.ts';

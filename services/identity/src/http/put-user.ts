@@ -1,3 +1,4 @@
+import { requestsReview } from '@fitness/contracts/license.ts';
 import {
   LICENSE_REPLACED,
   licenseReplacedSchema,
@@ -11,10 +12,30 @@ import { z } from 'zod';
 import { profileShape } from '../domain/account-fields.ts';
 import type { UseCases } from '../use-cases.ts';
 
+const body = z.object({
+  ...profileShape,
+  role_ids: z.array(z.int().positive()).max(100).optional().meta({
+    description: 'Ids of all roles of the user; they replace the current ones',
+  }),
+  trainer_license_approved: z.boolean().nullable().optional().meta({
+    description: 'Review of the license. True: approved. False: rejected. Null: pending.',
+  }),
+  trainer_license_rejection_reason: wellFormed(z.string().trim().max(2_000))
+    .nullable()
+    .optional()
+    .meta({
+      description:
+        'Reason for the rejection; null removes it. It may be sent alone. It is ignored if it is empty, or sent with ' +
+        'an approval, with a reset to pending, or with a cleared document.',
+    }),
+  trainer_license_media_id: reviewedMediaIdField,
+});
+
 export const putUserRoute = ({
   updateUser,
+  reviewLicense,
   presentUser,
-}: Pick<UseCases, 'updateUser' | 'presentUser'>): Route =>
+}: Pick<UseCases, 'updateUser' | 'reviewLicense' | 'presentUser'>): Route =>
   defineRoute({
     method: 'PUT',
     path: '/users/:id',
@@ -45,31 +66,25 @@ export const putUserRoute = ({
     audits: ['user.update', 'user.assign_roles', 'trainer_license.review'],
     params: idParams,
     errorCodes: { 409: [LICENSE_REPLACED] },
-    body: z.object({
-      ...profileShape,
-      role_ids: z.array(z.int().positive()).max(100).optional().meta({
-        description: 'Ids of all roles of the user; they replace the current ones',
-      }),
-      trainer_license_approved: z.boolean().nullable().optional().meta({
-        description: 'Review of the license. True: approved. False: rejected. Null: pending.',
-      }),
-      trainer_license_rejection_reason: wellFormed(z.string().trim().max(2_000))
-        .nullable()
-        .optional()
-        .meta({
-          description:
-            'Reason for the rejection; null removes it. It may be sent alone. It is ignored if it is empty, or sent with ' +
-            'an approval, with a reset to pending, or with a cleared document.',
-        }),
-      trainer_license_media_id: reviewedMediaIdField,
-    }),
+    body,
     responses: {
       200: z.object({ user: userSchema }),
       // Without a code when nobody could manage roles any more.
       409: licenseReplacedSchema.partial({ code: true }).meta({ id: 'UserConflict' }),
     },
     handle: async ({ caller, params, body, locale }) => {
-      const user = await updateUser(caller, params.id, body, locale);
+      const {
+        trainer_license_image: image,
+        trainer_license_approved: approved,
+        trainer_license_rejection_reason: rejectionReason,
+        trainer_license_media_id: reviewedMediaId,
+        ...changes
+      } = body;
+      const license = { clearDocument: image === null, approved, rejectionReason, reviewedMediaId };
+      const isReview = requestsReview(license) && !license.clearDocument && Object.keys(changes).length === 0;
+      const user = await (isReview
+        ? reviewLicense(caller, params.id, license)
+        : updateUser(caller, params.id, { ...changes, license }, locale));
       return ok({ user: await presentUser(user, caller) });
     },
   });

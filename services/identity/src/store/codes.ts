@@ -124,40 +124,8 @@ export const codesModel = (connection: Connection): Model<CodesDocument> =>
 
 const RESET_TRIES: ResetTries = { perNetwork: MAX_FAILED_ATTEMPTS, inAll: MAX_FAILED_ATTEMPTS_IN_ALL };
 
-export const createCodes = (connection: Connection, resetTries = RESET_TRIES): Codes => {
-  const model = codesModel(connection);
-
-  /**
-   * Uses a transaction even for a single write. It conflicts with an orphaned transaction and is retried until the
-   * deadline. A write without one would wait for the other transaction and take effect after its request was refused.
-   */
-  const write = <T>(work: (session: ClientSession) => Promise<T>): Promise<T> =>
-    inTransaction(connection, work, { isEffect: false });
-
-  /** Counts one attempt at a valid code; null when there is none, or the deletion codes are locked. */
-  const countAttempt = (
-    session: ClientSession,
-    userId: number,
-    purpose: CodePurpose,
-    now: Date,
-    network: string | undefined,
-  ): Promise<CodesDocument | null> => {
-    const maxTries = purpose === 'reset' ? resetTries.inAll : MAX_FAILED_ATTEMPTS;
-    const valid = {
-      _id: userId,
-      [`${purpose}.expires_at`]: trusted({ $gt: now }),
-      [`${purpose}.tries`]: trusted({ $lt: maxTries }),
-      // A network without attempts left does not use up those of other networks.
-      ...(network === undefined
-        ? {}
-        : { [triesOf(network)]: trusted({ $not: { $gte: resetTries.perNetwork } }) }),
-    };
-    if (purpose === 'deletion') return countDeletionAttempt(session, userId, valid, now);
-    return model
-      .findOneAndUpdate(valid, addTries(purpose, 1, network), { returnDocument: 'after', session })
-      .lean<CodesDocument>();
-  };
-
+/** Counts one attempt at a valid code; null when there is none, or the deletion codes are locked. */
+const createCountAttempt = (model: Model<CodesDocument>, resetTries: ResetTries) => {
   const countDeletionAttempt = async (
     session: ClientSession,
     userId: number,
@@ -188,6 +156,41 @@ export const createCodes = (connection: Connection, resetTries = RESET_TRIES): C
       })
       .lean<CodesDocument>();
   };
+
+  return (
+    session: ClientSession,
+    userId: number,
+    purpose: CodePurpose,
+    now: Date,
+    network: string | undefined,
+  ): Promise<CodesDocument | null> => {
+    const maxTries = purpose === 'reset' ? resetTries.inAll : MAX_FAILED_ATTEMPTS;
+    const valid = {
+      _id: userId,
+      [`${purpose}.expires_at`]: trusted({ $gt: now }),
+      [`${purpose}.tries`]: trusted({ $lt: maxTries }),
+      // A network without attempts left does not use up those of other networks.
+      ...(network === undefined
+        ? {}
+        : { [triesOf(network)]: trusted({ $not: { $gte: resetTries.perNetwork } }) }),
+    };
+    if (purpose === 'deletion') return countDeletionAttempt(session, userId, valid, now);
+    return model
+      .findOneAndUpdate(valid, addTries(purpose, 1, network), { returnDocument: 'after', session })
+      .lean<CodesDocument>();
+  };
+};
+
+export const createCodes = (connection: Connection, resetTries = RESET_TRIES): Codes => {
+  const model = codesModel(connection);
+  const countAttempt = createCountAttempt(model, resetTries);
+
+  /**
+   * Uses a transaction even for a single write. It conflicts with an orphaned transaction and is retried until the
+   * deadline. A write without one would wait for the other transaction and take effect after its request was refused.
+   */
+  const write = <T>(work: (session: ClientSession) => Promise<T>): Promise<T> =>
+    inTransaction(connection, work, { isEffect: false });
 
   return {
     replace: async (userId, purpose, issued, session) => {

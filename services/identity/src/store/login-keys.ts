@@ -7,7 +7,7 @@ import { randomUUID } from 'node:crypto';
 import { type ClientSession, type Connection, trusted } from '@fitness/shared/mongo/connect.ts';
 import { erase, privacy } from '@fitness/shared/mongo/privacy.ts';
 import { isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
-import mongoose from 'mongoose';
+import mongoose, { type Model } from 'mongoose';
 import { LOGIN_FIELDS, type LoginField, loginKey } from '../domain/login.ts';
 
 interface LoginKey {
@@ -61,7 +61,11 @@ export type LoginKeys = ReturnType<typeof createLoginKeys>;
 
 export const createLoginKeys = (connection: Connection) => {
   const keys = connection.model<LoginKey>('LoginKey', schema);
+  return { ...createClaims(keys), ...createSignIns(keys) };
+};
 
+/** Which account has which values. */
+const createClaims = (keys: Model<LoginKey>) => {
   const claim = async (
     session: ClientSession,
     userId: number,
@@ -108,53 +112,56 @@ export const createLoginKeys = (connection: Connection) => {
     releaseAll: async (session: ClientSession, userId: number): Promise<void> => {
       await keys.deleteMany({ user_id: userId }, { session });
     },
-
-    /** Returns the keys by value. Unused values are missing. */
-    find: async (values: readonly string[]): Promise<Map<string, FoundKey>> => {
-      const rows = await keys.find({ _id: trusted({ $in: [...values] }) }).lean<FoundKey[]>();
-      return new Map(rows.map((key) => [key._id, key]));
-    },
-
-    /** Makes concurrent sign-ins fail that have found the account already. */
-    revoke: async (session: ClientSession, userId: number): Promise<void> => {
-      await keys.updateMany({ user_id: userId }, { $set: { stamp: randomUUID() } }, { session });
-    },
-
-    /**
-     * False if the owner's credentials were revoked, the account was erased, or the value was released since the key was
-     * read. Writes the document, so that a concurrent change of these conflicts. `network`: a keyed hash.
-     */
-    recordSignIn: async (
-      session: ClientSession,
-      { _id, user_id, stamp }: FoundKey,
-      network: string,
-    ): Promise<boolean> => {
-      const others = {
-        $filter: { input: { $ifNull: ['$networks', []] }, cond: { $ne: ['$$this', network] } },
-      };
-      const recorded = await keys.updateOne(
-        { _id, user_id, stamp: stamp ?? null },
-        [
-          {
-            $set: {
-              sign_ins: { $add: [{ $ifNull: ['$sign_ins', 0] }, 1] },
-              networks: { $slice: [{ $concatArrays: [[network], others] }, MAX_NETWORKS] },
-            },
-          },
-        ],
-        { session, updatePipeline: true },
-      );
-      return recorded.matchedCount === 1;
-    },
-
-    /** Whether the account has signed in from this network with any of its values. */
-    knowsNetwork: async (userId: number, network: string): Promise<boolean> => {
-      const own = await keys.find({ user_id: userId }, { networks: 1 }).lean<Pick<LoginKey, 'networks'>[]>();
-      return own.some(({ networks = [] }) => networks.includes(network));
-    },
-
-    forgetNetworks: async (session: ClientSession, userId: number): Promise<void> => {
-      await keys.updateMany({ user_id: userId }, { $set: { networks: [] } }, { session });
-    },
   };
 };
+
+/** Signing in with a value, and the networks from which it was used. */
+const createSignIns = (keys: Model<LoginKey>) => ({
+  /** Returns the keys by value. Unused values are missing. */
+  find: async (values: readonly string[]): Promise<Map<string, FoundKey>> => {
+    const rows = await keys.find({ _id: trusted({ $in: [...values] }) }).lean<FoundKey[]>();
+    return new Map(rows.map((key) => [key._id, key]));
+  },
+
+  /** Makes concurrent sign-ins fail that have found the account already. */
+  revoke: async (session: ClientSession, userId: number): Promise<void> => {
+    await keys.updateMany({ user_id: userId }, { $set: { stamp: randomUUID() } }, { session });
+  },
+
+  /**
+   * False if the owner's credentials were revoked, the account was erased, or the value was released since the key was
+   * read. Writes the document, so that a concurrent change of these conflicts. `network`: a keyed hash.
+   */
+  recordSignIn: async (
+    session: ClientSession,
+    { _id, user_id, stamp }: FoundKey,
+    network: string,
+  ): Promise<boolean> => {
+    const others = {
+      $filter: { input: { $ifNull: ['$networks', []] }, cond: { $ne: ['$$this', network] } },
+    };
+    const recorded = await keys.updateOne(
+      { _id, user_id, stamp: stamp ?? null },
+      [
+        {
+          $set: {
+            sign_ins: { $add: [{ $ifNull: ['$sign_ins', 0] }, 1] },
+            networks: { $slice: [{ $concatArrays: [[network], others] }, MAX_NETWORKS] },
+          },
+        },
+      ],
+      { session, updatePipeline: true },
+    );
+    return recorded.matchedCount === 1;
+  },
+
+  /** Whether the account has signed in from this network with any of its values. */
+  knowsNetwork: async (userId: number, network: string): Promise<boolean> => {
+    const own = await keys.find({ user_id: userId }, { networks: 1 }).lean<Pick<LoginKey, 'networks'>[]>();
+    return own.some(({ networks = [] }) => networks.includes(network));
+  },
+
+  forgetNetworks: async (session: ClientSession, userId: number): Promise<void> => {
+    await keys.updateMany({ user_id: userId }, { $set: { networks: [] } }, { session });
+  },
+});

@@ -33,10 +33,7 @@ export const createPreferencesStore = (connection: Connection): PreferencesStore
   const model = connection.model<NotificationPreferences>('NotificationPreferences', schema);
   return {
     find: async (userId, session) => {
-      const row = await model
-        .findById(userId)
-        .session(session ?? null)
-        .lean<NotificationPreferences>();
+      const row = await model.findById(userId, null, session && { session }).lean<NotificationPreferences>();
       return row ?? { _id: userId, locale: null, off: [] };
     },
     put: async (session, { _id, ...fields }) => {

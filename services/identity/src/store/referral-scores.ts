@@ -1,7 +1,7 @@
 /** Cached referral scores. They are not in Redis: after a flush all scores would have to be computed at once. */
 import { type ClientSession, type Connection, trusted } from '@fitness/shared/mongo/connect.ts';
 import { erase, privacy } from '@fitness/shared/mongo/privacy.ts';
-import { isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
+import { ignoreDuplicate } from '@fitness/shared/mongo/transaction.ts';
 import mongoose from 'mongoose';
 
 export interface CachedScore {
@@ -32,9 +32,7 @@ export const createReferralScores = (connection: Connection) => {
     /** Either result of two concurrent writes is correct. */
     save: async (row: CachedScore): Promise<void> => {
       const { _id, ...fields } = row;
-      await scores.updateOne({ _id }, { $set: fields }, { upsert: true }).catch((error: unknown) => {
-        if (!isDuplicateKey(error)) throw error;
-      });
+      await scores.updateOne({ _id }, { $set: fields }, { upsert: true }).catch(ignoreDuplicate);
     },
 
     eraseAccount: async (session: ClientSession, userId: number): Promise<void> => {

@@ -7,7 +7,7 @@ import { codesModel } from './codes.ts';
 import { deviceModel } from './devices.ts';
 import { oauthRecordModel } from './oauth-record.ts';
 import type { Revocations } from './revocations.ts';
-import { tokenModel } from './tokens.ts';
+import { tokenModel } from './token-document.ts';
 
 /**
  * Deletes every session, personal token, confirmation code and device, and every OAuth grant with what was issued under it.

@@ -3,7 +3,7 @@ import { createTickBatch } from '@fitness/shared/kernel/tick-batch.ts';
 import { COMMAND_MAX_MS } from '@fitness/shared/mongo/command-rules.ts';
 import { type ClientSession, type Connection, trusted } from '@fitness/shared/mongo/connect.ts';
 import { privacy, retain } from '@fitness/shared/mongo/privacy.ts';
-import { isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
+import { ignoreDuplicate } from '@fitness/shared/mongo/transaction.ts';
 import mongoose from 'mongoose';
 import type { Role } from '../domain/roles.ts';
 import { guardRevocations, type Revocations } from './revocations.ts';
@@ -52,10 +52,7 @@ export const createRoles = (connection: Connection, revocations: Revocations) =>
     },
 
     find: (id: number, session?: ClientSession): Promise<Role | null> =>
-      roles
-        .findById(id)
-        .session(session ?? null)
-        .lean<Role>(),
+      roles.findById(id, null, session && { session }).lean<Role>(),
 
     findByName: (name: string): Promise<Role | null> => roles.findOne({ name }).lean<Role>(),
 
@@ -87,9 +84,7 @@ export const createRoles = (connection: Connection, revocations: Revocations) =>
     seed: async (seeded: readonly Role[]): Promise<void> => {
       for (const role of seeded) {
         if ((await roles.exists({ _id: role._id })) !== null) continue;
-        await roles.create(role).catch((error: unknown) => {
-          if (!isDuplicateKey(error)) throw error;
-        });
+        await roles.create(role).catch(ignoreDuplicate);
       }
     },
   };

@@ -68,10 +68,7 @@ export const createSecondFactors = (connection: Connection, revocations: Revocat
 
   return {
     find: (userId: number, session?: ClientSession): Promise<SecondFactor | null> =>
-      factors
-        .findById(userId)
-        .session(session ?? null)
-        .lean<SecondFactor>(),
+      factors.findById(userId, null, session && { session }).lean<SecondFactor>(),
 
     isArmed: async (userId: number): Promise<boolean> =>
       ((await factors.findById(userId).select({ secret: 1 }).lean<SecondFactor>())?.secret ?? null) !== null,

@@ -1,7 +1,7 @@
 /** The stored form of an account, and of the grams by which it is found. */
 
 import type { TextDocument } from '@fitness/shared/lists/texts.ts';
-import type { Connection } from '@fitness/shared/mongo/connect.ts';
+import type { ClientSession, Connection } from '@fitness/shared/mongo/connect.ts';
 import { erase, personalFieldsOf, privacy, privacyOf, retain } from '@fitness/shared/mongo/privacy.ts';
 import { defaultsOf } from '@fitness/shared/mongo/stored-defaults.ts';
 import mongoose, { type Model } from 'mongoose';
@@ -175,3 +175,37 @@ export const ERASURE = {
     ),
   ),
 };
+
+/** Reads a live account. */
+export const createFindOne =
+  (connection: Connection) =>
+  async (
+    filter: { _id: number } | { referral_code: string },
+    session?: ClientSession,
+  ): Promise<User | null> => {
+    const row = await userModel(connection)
+      .findOne(filter)
+      .select(WITH_ERASED_AT)
+      .session(session ?? null)
+      .lean<User & { erased_at: Date | null }>();
+    return liveOrNull(row);
+  };
+
+/** A conditional write to a live account that increments its version; null when the filter does not match. */
+export const createUpdateOne =
+  (connection: Connection) =>
+  async (
+    session: ClientSession,
+    filter: Record<string, unknown>,
+    set: Record<string, unknown>,
+  ): Promise<User | null> => {
+    const row = await userModel(connection)
+      .findOneAndUpdate(
+        { ...filter, erased_at: null },
+        { $set: set, $inc: { version: 1 } },
+        { returnDocument: 'after', session },
+      )
+      .select(WITHOUT_INTERNAL_FIELDS)
+      .lean<User>();
+    return row && toUser(row);
+  };

@@ -2,6 +2,7 @@
 import { createLists } from '@fitness/shared/lists/index.ts';
 import type { Listed, ListKey, ListQuery, RowSearch, Slice } from '@fitness/shared/lists/list.ts';
 import { type ClientSession, type Connection, trusted } from '@fitness/shared/mongo/connect.ts';
+import { countMatches } from '@fitness/shared/mongo/count-matches.ts';
 import type { PipelineStage } from 'mongoose';
 import type { UserSearch } from '../domain/search-text.ts';
 import { NO_USER_ID, type User } from '../domain/user.ts';
@@ -47,20 +48,6 @@ const acceptOf = ({ standings, isTrainer, roleId }: UserFilter): ListQuery['acce
     accepted.includes(standing) && (isTrainer === undefined || is_trainer === isTrainer);
 };
 
-/**
- * Two `$match` stages, which MongoDB treats as one. The first filters by a single indexed field, so that even simple query
- * planners use the index. It is the license document, because most accounts have none.
- */
-const licensesToReview = (afterMediaId: number): PipelineStage.Match[] => [
-  { $match: { trainer_license_media_id: { $gt: afterMediaId } } },
-  { $match: { trainer_license_approved: null } },
-];
-
-/** Repeats the condition of its partial index. */
-const RENAMED_SINCE_REVIEW: PipelineStage.Match = {
-  $match: { trainer_license_reviewed_name: { $gt: '' } },
-};
-
 export const createUserQueries = (connection: Connection) => {
   const users = userModel(connection);
   // Without a cache: every write to an account, even by a sign-in, would also have to write a version of the lists.
@@ -69,13 +56,6 @@ export const createUserQueries = (connection: Connection) => {
     texts: [],
     hiddenFields: OLDER_TEXTS,
   });
-  const readWindow = async (
-    stages: PipelineStage[],
-    { skip, limit }: { skip: number; limit: number },
-  ): Promise<User[]> => {
-    const page = [{ $skip: skip }, { $limit: limit }, { $project: WITHOUT_INTERNAL_FIELDS }];
-    return (await users.aggregate<User>([...stages, ...page])).map(toUser);
-  };
   return {
     list: async (
       filter: UserFilter,
@@ -103,33 +83,14 @@ export const createUserQueries = (connection: Connection) => {
       return groups.reduce((sum, one) => sum + one.total, 0);
     },
 
-    /** Accounts with a trainer license that has not been reviewed, oldest document first. */
-    licensesToReview: (window: { skip: number; limit: number; afterMediaId: number }): Promise<User[]> =>
-      readWindow(
-        [...licensesToReview(window.afterMediaId), { $sort: { trainer_license_media_id: 1 } }],
-        window,
-      ),
+    /** Number of accounts, including erased ones, from the collection's metadata. It may be inexact after a crash. */
+    estimate: (): Promise<number> => users.estimatedDocumentCount(),
+  };
+};
 
-    /** Accounts whose name has changed since their trainer license was reviewed, in the order of ids. */
-    renamedSinceReview: (window: { skip: number; limit: number; afterId: number }): Promise<User[]> =>
-      readWindow(
-        [RENAMED_SINCE_REVIEW, { $match: { _id: { $gt: window.afterId } } }, { $sort: { _id: 1 } }],
-        window,
-      ),
-
-    countRenamedSinceReview: async (): Promise<number> => {
-      const [counted] = await users.aggregate<{ total: number }>([RENAMED_SINCE_REVIEW, { $count: 'total' }]);
-      return counted?.total ?? 0;
-    },
-
-    countLicensesToReview: async (): Promise<number> => {
-      const [counted] = await users.aggregate<{ total: number }>([
-        ...licensesToReview(0),
-        { $count: 'total' },
-      ]);
-      return counted?.total ?? 0;
-    },
-
+export const createRoleQueries = (connection: Connection) => {
+  const users = userModel(connection);
+  return {
     /** Whether a live account has this role. Erased accounts have no roles. */
     isRoleAssigned: async (roleId: number): Promise<boolean> =>
       (await users.exists({ role_ids: roleId })) !== null,
@@ -151,7 +112,13 @@ export const createUserQueries = (connection: Connection) => {
         .session(session);
       return holder?._id;
     },
+  };
+};
 
+/** Accounts by their standing: live, with a pending deletion, or erased. */
+export const createStandingQueries = (connection: Connection) => {
+  const users = userModel(connection);
+  return {
     /** Returns which of these ids have a pending deletion, and which are erased or unknown. */
     partitionHidden: async (ids: readonly number[]): Promise<{ pending: number[]; gone: number[] }> => {
       const rows = await users
@@ -165,9 +132,6 @@ export const createUserQueries = (connection: Connection) => {
         gone: [...new Set(ids)].filter((id) => !liveIds.has(id)),
       };
     },
-
-    /** Number of accounts, including erased ones, from the collection's metadata. It may be inexact after a crash. */
-    estimate: (): Promise<number> => users.estimatedDocumentCount(),
 
     /** Ids of accounts that are not erased, in batches of at most `size`. */
     liveIds: async function* (size: number): AsyncGenerator<number[]> {
@@ -196,6 +160,50 @@ export const createUserQueries = (connection: Connection) => {
         .cursor({ batchSize: DUE_BATCH_SIZE });
       for await (const row of due) yield { userId: row._id, scheduledAt: row.deletion_scheduled_at };
     },
+  };
+};
+/**
+ * Two `$match` stages, which MongoDB treats as one. The first filters by a single indexed field, so that even simple query
+ * planners use the index. It is the license document, because most accounts have none.
+ */
+const licensesToReview = (afterMediaId: number): PipelineStage.Match[] => [
+  { $match: { trainer_license_media_id: { $gt: afterMediaId } } },
+  { $match: { trainer_license_approved: null } },
+];
+
+/** Repeats the condition of its partial index. */
+const RENAMED_SINCE_REVIEW: PipelineStage.Match = {
+  $match: { trainer_license_reviewed_name: { $gt: '' } },
+};
+
+/** Accounts whose trainer license an operator should review. */
+export const createLicenseQueries = (connection: Connection) => {
+  const users = userModel(connection);
+  const readWindow = async (
+    stages: PipelineStage[],
+    { skip, limit }: { skip: number; limit: number },
+  ): Promise<User[]> => {
+    const page = [{ $skip: skip }, { $limit: limit }, { $project: WITHOUT_INTERNAL_FIELDS }];
+    return (await users.aggregate<User>([...stages, ...page])).map(toUser);
+  };
+  return {
+    /** Accounts with a trainer license that has not been reviewed, oldest document first. */
+    licensesToReview: (window: { skip: number; limit: number; afterMediaId: number }): Promise<User[]> =>
+      readWindow(
+        [...licensesToReview(window.afterMediaId), { $sort: { trainer_license_media_id: 1 } }],
+        window,
+      ),
+
+    /** Accounts whose name has changed since their trainer license was reviewed, in the order of ids. */
+    renamedSinceReview: (window: { skip: number; limit: number; afterId: number }): Promise<User[]> =>
+      readWindow(
+        [RENAMED_SINCE_REVIEW, { $match: { _id: { $gt: window.afterId } } }, { $sort: { _id: 1 } }],
+        window,
+      ),
+
+    countRenamedSinceReview: (): Promise<number> => countMatches(users, [RENAMED_SINCE_REVIEW]),
+
+    countLicensesToReview: (): Promise<number> => countMatches(users, licensesToReview(0)),
   };
 };
 

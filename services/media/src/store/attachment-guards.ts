@@ -4,7 +4,7 @@
  */
 import { type ClientSession, type Connection, trusted } from '@fitness/shared/mongo/connect.ts';
 import { privacy, pseudonymise, retain } from '@fitness/shared/mongo/privacy.ts';
-import { isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
+import { ignoreDuplicate } from '@fitness/shared/mongo/transaction.ts';
 import mongoose, { type Model } from 'mongoose';
 import { type Target, targetKey } from '../domain/media.ts';
 
@@ -51,11 +51,7 @@ export const createAttachmentGuards = (connection: Connection): AttachmentGuards
   const prepare = async (target: Target): Promise<void> => {
     const _id = targetKey(target);
     if ((await guards.exists({ _id })) !== null) return;
-    try {
-      await guards.create({ _id });
-    } catch (error) {
-      if (!isDuplicateKey(error)) throw error;
-    }
+    await guards.create({ _id }).catch(ignoreDuplicate);
   };
   return {
     prepare,
@@ -70,8 +66,7 @@ export const createAttachmentGuards = (connection: Connection): AttachmentGuards
     versions: async (targets, session) => {
       const keys = targets.map(targetKey);
       const documents = await guards
-        .find({ _id: trusted({ $in: keys }) })
-        .session(session ?? null)
+        .find({ _id: trusted({ $in: keys }) }, null, session && { session })
         .lean();
       return new Map(documents.map(({ _id, passed }) => [_id, passed]));
     },

@@ -97,6 +97,47 @@ const voidedSchema = z.object({
   tokenPagination: z.object({ nextPageToken: z.string().optional() }).optional(),
 });
 
+/** What a response says about the purchase; undefined for nothing. */
+const readPurchase = (product: StoreProduct, answer: ProviderResponse): Verdict | undefined => {
+  if (!isOk(answer)) return readRefusal(answer);
+  const purchase = readBody(purchaseSchema, answer);
+  if (purchase === undefined) return undefined;
+  if (purchase.productId !== undefined && purchase.productId !== product.productId)
+    return { kind: 'not_purchased', reason: 'other_product' };
+  const { purchaseState, purchaseType, quantity = 1 } = purchase;
+  if (purchaseState !== 0) return NOT_PURCHASED[purchaseState];
+  const unpaid = purchaseType === undefined ? undefined : UNPAID[purchaseType];
+  return {
+    kind: 'purchased',
+    ...(unpaid === undefined ? {} : { unpaid }),
+    ...(quantity === 1 ? {} : { quantity }),
+  };
+};
+
+/** `isComplete`: whether a purchase that is not listed is not refunded. */
+const listVoided = async (
+  send: (request: ProviderRequest) => Promise<Exchange>,
+  purchasesUrl: string,
+  from: Date,
+): Promise<{ voided: Set<string>; isComplete: boolean }> => {
+  const voided = new Set<string>();
+  let next: string | undefined;
+  for (let page = 0; page < MAX_VOIDED_PAGES; page += 1) {
+    const query = new URLSearchParams({ startTime: String(from.getTime()), maxResults: '1000' });
+    if (next !== undefined) query.set('token', next);
+    const sent = await send({
+      method: 'GET',
+      url: `${purchasesUrl}/voidedpurchases?${query.toString()}`,
+    });
+    const list = 'answer' in sent && isOk(sent.answer) ? readBody(voidedSchema, sent.answer) : undefined;
+    if (list === undefined) break;
+    for (const { purchaseToken } of list.voidedPurchases) voided.add(purchaseToken);
+    next = list.tokenPagination?.nextPageToken;
+    if (next === undefined) return { voided, isComplete: true };
+  }
+  return { voided, isComplete: false };
+};
+
 export const googlePlay = defineChannel({
   name: 'google_play',
   variables: {
@@ -135,23 +176,6 @@ export const googlePlay = defineChannel({
       }
     };
 
-    const verify = (product: StoreProduct): Promise<Verdict> =>
-      toVerdict(send({ method: 'GET', url: productUrl(product) }), (answer) => {
-        if (!isOk(answer)) return readRefusal(answer);
-        const purchase = readBody(purchaseSchema, answer);
-        if (purchase === undefined) return undefined;
-        if (purchase.productId !== undefined && purchase.productId !== product.productId)
-          return { kind: 'not_purchased', reason: 'other_product' };
-        const { purchaseState, purchaseType, quantity = 1 } = purchase;
-        if (purchaseState !== 0) return NOT_PURCHASED[purchaseState];
-        const unpaid = purchaseType === undefined ? undefined : UNPAID[purchaseType];
-        return {
-          kind: 'purchased',
-          ...(unpaid === undefined ? {} : { unpaid }),
-          ...(quantity === 1 ? {} : { quantity }),
-        };
-      });
-
     /** Consuming a purchase acknowledges it, too, and may be repeated. */
     const acknowledge = (product: StoreProduct): Promise<AcknowledgeOutcome> =>
       toAcknowledgeOutcome(
@@ -161,34 +185,21 @@ export const googlePlay = defineChannel({
           isAccepted(answer) || isConsumed(await send({ method: 'GET', url: productUrl(product) })),
       );
 
-    /** `isComplete`: whether a purchase that is not listed is not refunded. */
-    const listVoided = async (from: Date): Promise<{ voided: Set<string>; isComplete: boolean }> => {
-      const voided = new Set<string>();
-      let next: string | undefined;
-      for (let page = 0; page < MAX_VOIDED_PAGES; page += 1) {
-        const query = new URLSearchParams({ startTime: String(from.getTime()), maxResults: '1000' });
-        if (next !== undefined) query.set('token', next);
-        const sent = await send({
-          method: 'GET',
-          url: `${purchasesUrl}/voidedpurchases?${query.toString()}`,
-        });
-        const list = 'answer' in sent && isOk(sent.answer) ? readBody(voidedSchema, sent.answer) : undefined;
-        if (list === undefined) break;
-        for (const { purchaseToken } of list.voidedPurchases) voided.add(purchaseToken);
-        next = list.tokenPagination?.nextPageToken;
-        if (next === undefined) return { voided, isComplete: true };
-      }
-      return { voided, isComplete: false };
-    };
-
     return {
-      verify,
+      verify: (product) =>
+        toVerdict(send({ method: 'GET', url: productUrl(product) }), (answer) =>
+          readPurchase(product, answer),
+        ),
       acknowledge,
       findRefunded: async (products) => {
         if (products.length === 0) return [];
         const earliest = Math.min(...products.map(({ redeemedAt }) => redeemedAt.getTime())) - DAY_MS;
         const oldest = clock.now().getTime() - VOIDED_WINDOW_MS;
-        const { voided, isComplete } = await listVoided(new Date(Math.max(earliest, oldest)));
+        const { voided, isComplete } = await listVoided(
+          send,
+          purchasesUrl,
+          new Date(Math.max(earliest, oldest)),
+        );
         return products.map(({ purchaseToken }): RefundStatus => {
           if (voided.has(purchaseToken)) return 'refunded';
           return isComplete ? 'not_refunded' : 'unknown';

@@ -68,54 +68,61 @@ const NOT_GRANTED = () => trusted({ $ne: 'granted' as const });
 
 const later = (now: Date, durationMs: number): Date => new Date(now.getTime() + durationMs);
 
+/** Undefined if the attempt is granted or a concurrent upsert inserted it first. */
+const upsert = async (
+  { attempts }: Models,
+  presentation: Presentation,
+  { now, revision, nextCheckAt }: { now: Date; revision: string; nextCheckAt: Date },
+): Promise<Attempt | undefined> => {
+  const { channel, purchaseToken, productId, userId, target } = presentation;
+  const id = attemptId(presentation);
+  const giveUpAt = later(now, VERIFICATION_WINDOW_MS);
+  try {
+    await attempts.updateOne(
+      { _id: id, state: NOT_GRANTED() },
+      {
+        $set: {
+          state: 'open',
+          reason: null,
+          tries: 0,
+          revision,
+          next_check_at: nextCheckAt,
+          give_up_at: giveUpAt,
+          updated_at: now,
+        },
+        $setOnInsert: {
+          channel,
+          purchase_token: purchaseToken,
+          product_id: productId,
+          user_id: userId,
+          ...toTargetFields(target),
+          created_at: now,
+        },
+      },
+      { upsert: true },
+    );
+    return { ...presentation, id, state: 'open', revision, tries: 0, nextCheckAt, giveUpAt };
+  } catch (error) {
+    if (!isDuplicateKey(error)) throw error;
+    return undefined;
+  }
+};
+
 /** `realTime` is the clock of the tries, each of which is leased to one process. */
 export const createAttempts = (
-  { attempts }: Models,
+  models: Models,
   { random, realTime }: { random: Random; realTime: Clock },
 ): Attempts => {
+  const { attempts } = models;
   const takeDue = createDueRowQueue(attempts, { due: 'next_check_at', user: 'user_id' }, fromDocument);
   const checkIn = (waitMs: number): Date => later(realTime.now(), waitMs);
-  /** Undefined if the attempt is granted or a concurrent upsert inserted it first. */
-  const upsert = async (presentation: Presentation, now: Date): Promise<Attempt | undefined> => {
-    const { channel, purchaseToken, productId, userId, target } = presentation;
-    const id = attemptId(presentation);
-    const [nextCheckAt, giveUpAt] = [checkIn(ATTEMPT_LEASE_MS), later(now, VERIFICATION_WINDOW_MS)];
-    const revision = random.uuid();
-    try {
-      await attempts.updateOne(
-        { _id: id, state: NOT_GRANTED() },
-        {
-          $set: {
-            state: 'open',
-            reason: null,
-            tries: 0,
-            revision,
-            next_check_at: nextCheckAt,
-            give_up_at: giveUpAt,
-            updated_at: now,
-          },
-          $setOnInsert: {
-            channel,
-            purchase_token: purchaseToken,
-            product_id: productId,
-            user_id: userId,
-            ...toTargetFields(target),
-            created_at: now,
-          },
-        },
-        { upsert: true },
-      );
-      return { ...presentation, id, state: 'open', revision, tries: 0, nextCheckAt, giveUpAt };
-    } catch (error) {
-      if (!isDuplicateKey(error)) throw error;
-      return undefined;
-    }
-  };
 
   return {
     open: async (presentation, now) => {
       for (let tries = 0; tries < MAX_UPSERT_TRIES; tries += 1) {
-        const opened = await upsert(presentation, now);
+        const revision = random.uuid();
+        const nextCheckAt = checkIn(ATTEMPT_LEASE_MS);
+        const opened = await upsert(models, presentation, { now, revision, nextCheckAt });
         if (opened !== undefined) return opened;
         const document = await attempts
           .findById(attemptId(presentation), { state: 1 })

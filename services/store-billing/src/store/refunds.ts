@@ -1,6 +1,7 @@
 /** The refund queue: purchases that were paid at the store but cannot be granted. */
 import { type PageOf, type PageRequest, toPage } from '@fitness/shared/kernel/page.ts';
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
+import { countMatches } from '@fitness/shared/mongo/count-matches.ts';
 import { createDueRowQueue } from '@fitness/shared/mongo/due-queue.ts';
 import type { IsPersonal } from '@fitness/shared/mongo/privacy.ts';
 import type { Sequences } from '@fitness/shared/mongo/sequence.ts';
@@ -91,10 +92,54 @@ const createPage =
       { $skip: request.mode === 'page' ? request.skip : 0 },
       { $limit: request.perPage + 1 },
     ]);
-    const count = async (): Promise<number> =>
-      (await refunds.aggregate<{ total: number }>([...open, { $count: 'total' }]))[0]?.total ?? 0;
-    const total = request.mode === 'page' ? await count() : undefined;
+    const total = request.mode === 'page' ? await countMatches(refunds, open) : undefined;
     return toPage(rows.map(fromDocument), request, ({ id }) => id, total);
+  };
+
+const createEnqueue =
+  ({ refunds }: Models, sequences: Sequences): Refunds['enqueue'] =>
+  async (attempt, reason, now) => {
+    const { id, channel, purchaseToken, productId, userId, target } = attempt;
+    try {
+      await refunds.create({
+        _id: await sequences.next('refund'),
+        attempt_id: id,
+        owed_for: receiptKey(channel, purchaseToken),
+        purchase_key: receiptKey(channel, purchaseToken),
+        channel,
+        purchase_token: purchaseToken,
+        product_id: productId,
+        user_id: userId,
+        ...toTargetFields(target),
+        reason,
+        created_at: now,
+        resolved_at: null,
+        resolution: null,
+        note: null,
+        resolved_by: null,
+        look_due_at: nextReconciliationAt(now, now),
+      });
+    } catch (error) {
+      if (!isDuplicateKey(error, 'owed_for')) throw error;
+    }
+  };
+
+const createEraseNotes =
+  ({ refunds }: Models): Refunds['eraseNotes'] =>
+  async (session, userId, limit) => {
+    const rows = await refunds
+      .aggregate<Pick<RefundDocument, '_id'>>([
+        // Two stages, because every planner uses an index for the first.
+        { $match: { user_id: userId } },
+        { $match: { note_erased: { $ne: true } } },
+        { $limit: limit },
+        { $project: { _id: 1 } },
+      ])
+      .session(session);
+    const ids = rows.map(({ _id }) => _id);
+    const change = { $set: { note: null, note_erased: true } };
+    if (ids.length > 0) await refunds.updateMany({ _id: trusted({ $in: ids }) }, change, { session });
+    return ids.length;
   };
 
 export const createRefunds = (models: Models, sequences: Sequences): Refunds => {
@@ -102,31 +147,7 @@ export const createRefunds = (models: Models, sequences: Sequences): Refunds => 
   const takeToReconcile = createDueRowQueue(refunds, { due: 'look_due_at', user: 'user_id' }, fromDocument);
   return {
     isPersonal: isPersonalRefundField,
-    enqueue: async (attempt, reason, now) => {
-      const { id, channel, purchaseToken, productId, userId, target } = attempt;
-      try {
-        await refunds.create({
-          _id: await sequences.next('refund'),
-          attempt_id: id,
-          owed_for: receiptKey(channel, purchaseToken),
-          purchase_key: receiptKey(channel, purchaseToken),
-          channel,
-          purchase_token: purchaseToken,
-          product_id: productId,
-          user_id: userId,
-          ...toTargetFields(target),
-          reason,
-          created_at: now,
-          resolved_at: null,
-          resolution: null,
-          note: null,
-          resolved_by: null,
-          look_due_at: nextReconciliationAt(now, now),
-        });
-      } catch (error) {
-        if (!isDuplicateKey(error, 'owed_for')) throw error;
-      }
-    },
+    enqueue: createEnqueue(models, sequences),
     resolve: async ({ channel, purchaseToken }, outcome, now) => {
       const resolution = { outcome, note: null, resolvedBy: null, resolvedAt: now };
       await refunds.updateOne(
@@ -162,21 +183,7 @@ export const createRefunds = (models: Models, sequences: Sequences): Refunds => 
       );
       return granted.matchedCount === 1;
     },
-    eraseNotes: async (session, userId, limit) => {
-      const rows = await refunds
-        .aggregate<Pick<RefundDocument, '_id'>>([
-          // Two stages, because every planner uses an index for the first.
-          { $match: { user_id: userId } },
-          { $match: { note_erased: { $ne: true } } },
-          { $limit: limit },
-          { $project: { _id: 1 } },
-        ])
-        .session(session);
-      const ids = rows.map(({ _id }) => _id);
-      const change = { $set: { note: null, note_erased: true } };
-      if (ids.length > 0) await refunds.updateMany({ _id: trusted({ $in: ids }) }, change, { session });
-      return ids.length;
-    },
+    eraseNotes: createEraseNotes(models),
     page: createPage(models),
     waiting: () => countWaiting(refunds, { resolved_at: null }),
     dueForReconciliation: (channel, now, limit) => takeToReconcile(now, limit, { channel }),

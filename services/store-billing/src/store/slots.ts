@@ -1,6 +1,6 @@
 /** Slots, one for each user and each target. At most one grant runs in a slot, even with concurrent requests. */
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
-import { isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
+import { ignoreDuplicate, isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
 import { insertUnvalidated } from './insert.ts';
 import type { SlotDocument } from './models/grants.ts';
 import type { Models } from './models.ts';
@@ -59,71 +59,79 @@ const refusalOf = (document: SlotDocument, now: Date): SlotRefusal | undefined =
 export const stateOf = (document: SlotDocument | undefined, now: Date): SlotState =>
   document === undefined ? 'missing' : (refusalOf(document, now)?.by ?? 'free');
 
+const FREE = { active_until: EPOCH, grant_id: null, reserved_by: null, closed: false, version: 0 };
+
+const insertIfMissing = async (slots: Models['slots'], slot: string): Promise<void> => {
+  await slots.create({ _id: slot, ...FREE }).catch(ignoreDuplicate);
+};
+
+const insert = async (
+  slots: Models['slots'],
+  session: ClientSession,
+  slot: string,
+  set: Partial<SlotDocument>,
+): Promise<void> => {
+  try {
+    await insertUnvalidated(slots, session, { _id: slot, ...FREE, ...set, version: 1 });
+  } catch (error) {
+    if (isDuplicateKey(error)) throw new SlotExistsError('', { cause: error });
+    throw error;
+  }
+};
+
+/** The guard is part of the update's filter, so concurrent transactions conflict on the document. */
+const updateIfFree = async (
+  slots: Models['slots'],
+  session: ClientSession,
+  slot: string,
+  guard: { ignoreReservationOf: string | null; now: Date },
+  set: Partial<SlotDocument>,
+): Promise<SlotRefusal | undefined> => {
+  const updated = await slots.updateOne(
+    {
+      _id: slot,
+      closed: false,
+      // Null is allowed, because the reservation may have been overridden.
+      reserved_by:
+        guard.ignoreReservationOf === null ? null : trusted({ $in: [guard.ignoreReservationOf, null] }),
+      active_until: trusted({ $lte: guard.now }),
+    },
+    { $set: set, $inc: { version: 1 } },
+    { session },
+  );
+  if (updated.matchedCount === 1) return undefined;
+  const document = await slots.findById(slot).session(session).lean<SlotDocument>();
+  if (document === null) throw new Error(`the slot ${slot} is missing`);
+  const refusal = refusalOf(document, guard.now);
+  if (refusal === undefined) throw new Error(`the slot ${slot} is free and could not be taken`);
+  return refusal;
+};
+
 export const createSlots = ({ slots }: Models): Slots => {
-  const free = { active_until: EPOCH, grant_id: null, reserved_by: null, closed: false, version: 0 };
-
-  const insertIfMissing = async (slot: string): Promise<void> => {
-    try {
-      await slots.create({ _id: slot, ...free });
-    } catch (error) {
-      if (!isDuplicateKey(error)) throw error;
-    }
-  };
-
-  const insert = async (session: ClientSession, slot: string, set: Partial<SlotDocument>): Promise<void> => {
-    try {
-      await insertUnvalidated(slots, session, { _id: slot, ...free, ...set, version: 1 });
-    } catch (error) {
-      if (isDuplicateKey(error)) throw new SlotExistsError('', { cause: error });
-      throw error;
-    }
-  };
-
-  /** The guard is part of the update's filter, so concurrent transactions conflict on the document. */
-  const updateIfFree = async (
-    session: ClientSession,
-    slot: string,
-    guard: { ignoreReservationOf: string | null; now: Date },
-    set: Partial<SlotDocument>,
-  ): Promise<SlotRefusal | undefined> => {
-    const updated = await slots.updateOne(
-      {
-        _id: slot,
-        closed: false,
-        // Null is allowed, because the reservation may have been overridden.
-        reserved_by:
-          guard.ignoreReservationOf === null ? null : trusted({ $in: [guard.ignoreReservationOf, null] }),
-        active_until: trusted({ $lte: guard.now }),
-      },
-      { $set: set, $inc: { version: 1 } },
-      { session },
-    );
-    if (updated.matchedCount === 1) return undefined;
-    const document = await slots.findById(slot).session(session).lean<SlotDocument>();
-    if (document === null) throw new Error(`the slot ${slot} is missing`);
-    const refusal = refusalOf(document, guard.now);
-    if (refusal === undefined) throw new Error(`the slot ${slot} is free and could not be taken`);
-    return refusal;
-  };
-
   return {
     ensure: async (slot, now) => {
       const document = await slots.findById(slot).lean<SlotDocument>();
       if (document === null) {
-        await insertIfMissing(slot);
+        await insertIfMissing(slots, slot);
         return 'free';
       }
       return refusalOf(document, now)?.by ?? 'free';
     },
     take: async (session, slot, { id, endsAt, ignoreReservationOf, isNew, now }) => {
       const set = { active_until: endsAt, grant_id: id, reserved_by: null };
-      if (!isNew) return (await updateIfFree(session, slot, { ignoreReservationOf, now }, set)) ?? 'taken';
-      await insert(session, slot, set);
+      if (!isNew)
+        return (await updateIfFree(slots, session, slot, { ignoreReservationOf, now }, set)) ?? 'taken';
+      await insert(slots, session, slot, set);
       return 'taken';
     },
     reserve: async (session, slot, purchaseId, now) =>
-      (await updateIfFree(session, slot, { ignoreReservationOf: null, now }, { reserved_by: purchaseId })) ??
-      'reserved',
+      (await updateIfFree(
+        slots,
+        session,
+        slot,
+        { ignoreReservationOf: null, now },
+        { reserved_by: purchaseId },
+      )) ?? 'reserved',
     release: async (session, slot, purchaseId) => {
       await slots.updateOne(
         { _id: slot, reserved_by: purchaseId },

@@ -29,6 +29,24 @@ interface Inquiry {
 
 const isDecided = (payment: Payment): boolean => payment.isDone || isLeftToOperators(payment);
 
+/** Returns the stored state to a payer with too many waiting callbacks, who could otherwise crowd out other requests. */
+const limitWaiting = (settle: SettleDeposit): SettleDeposit => {
+  /** Waiting callbacks per payer. */
+  const waiting = new Map<number, number>();
+  const countOf = (userId: number): number => waiting.get(userId) ?? 0;
+  return async (payment) => {
+    const { userId } = payment;
+    if (countOf(userId) >= WAITING_PER_USER) return payment;
+    waiting.set(userId, countOf(userId) + 1);
+    try {
+      return await settle(payment);
+    } finally {
+      if (countOf(userId) === 1) waiting.delete(userId);
+      else waiting.set(userId, countOf(userId) - 1);
+    }
+  };
+};
+
 /** Wraps `settle` for callbacks. Each process keeps its own counts. */
 export const askOnce = (settle: SettleDeposit, clock: Clock): SettleDeposit => {
   const underWay = new Map<number, Inquiry>();
@@ -86,18 +104,5 @@ export const askOnce = (settle: SettleDeposit, clock: Clock): SettleDeposit => {
     return (await joined(inquiry)) ?? settleOnce(payment);
   };
 
-  /** Waiting callbacks per payer. Without the limit, a payer who repeats a callback could crowd out other requests. */
-  const waiting = new Map<number, number>();
-  const countOf = (userId: number): number => waiting.get(userId) ?? 0;
-  return async (payment) => {
-    const { userId } = payment;
-    if (countOf(userId) >= WAITING_PER_USER) return payment;
-    waiting.set(userId, countOf(userId) + 1);
-    try {
-      return await settleOnce(payment);
-    } finally {
-      if (countOf(userId) === 1) waiting.delete(userId);
-      else waiting.set(userId, countOf(userId) - 1);
-    }
-  };
+  return limitWaiting(settleOnce);
 };

@@ -36,29 +36,30 @@ export type RequestDeposit = (
   complete: Complete<RequestedDeposit>,
 ) => Promise<RequestedDeposit>;
 
+type RequestDepositDependencies = Pick<
+  Dependencies,
+  'store' | 'clock' | 'random' | 'rates' | 'users' | 'gateway' | 'depositJournal'
+>;
+
+/** Throws 422 when the user has as many open deposits as allowed. */
+const assertRoom = async (
+  { store, clock }: RequestDepositDependencies,
+  userId: number,
+  session?: ClientSession,
+): Promise<void> => {
+  const since = new Date(clock.now().getTime() - OPEN_LIMIT_MS);
+  const open = await store.payments.countOpenDeposits(userId, since, MAX_OPEN_DEPOSITS, session);
+  if (open >= MAX_OPEN_DEPOSITS)
+    throw invalid({ amount: message('payments.too_many_open_deposits', { max: MAX_OPEN_DEPOSITS }) });
+};
+
 export const createRequestDeposit =
-  ({
-    store,
-    clock,
-    random,
-    rates,
-    users,
-    gateway,
-    depositJournal,
-  }: Pick<
-    Dependencies,
-    'store' | 'clock' | 'random' | 'rates' | 'users' | 'gateway' | 'depositJournal'
-  >): RequestDeposit =>
+  (dependencies: RequestDepositDependencies): RequestDeposit =>
   async ({ caller, amount, description }, complete) => {
+    const { store, clock, random, rates, users, gateway, depositJournal } = dependencies;
     const { userId } = caller;
-    const assertRoom = async (session?: ClientSession): Promise<void> => {
-      const since = new Date(clock.now().getTime() - OPEN_LIMIT_MS);
-      const open = await store.payments.countOpenDeposits(userId, since, MAX_OPEN_DEPOSITS, session);
-      if (open >= MAX_OPEN_DEPOSITS)
-        throw invalid({ amount: message('payments.too_many_open_deposits', { max: MAX_OPEN_DEPOSITS }) });
-    };
     // Checked before the gateway is called; the transaction counts again.
-    const [usersById] = await Promise.all([users.find([userId], caller), assertRoom()]);
+    const [usersById] = await Promise.all([users.find([userId], caller), assertRoom(dependencies, userId)]);
     const id = await store.payments.nextId();
     const meta = depositBreakdown(amount, rates);
     const orderId = orderIdOf(id, random.bytes(SECRET_BYTES).toString('hex'));
@@ -106,7 +107,7 @@ export const createRequestDeposit =
       // The account may have been erased during the call to the gateway.
       if (!(await store.wallets.lockUnlessErased(session, userId))) throw forbidden('the account is erased');
       // Counted after the wallet is locked, so concurrent requests of one user count one after the other.
-      await assertRoom(session);
+      await assertRoom(dependencies, userId, session);
       await store.payments.insert(session, payment);
       await complete(session, result);
     };

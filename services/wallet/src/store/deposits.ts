@@ -1,6 +1,7 @@
 /** The states of a deposit at the bank gateway. Each change is one conditional update, so it happens once. */
 import { type PageOf, type PageRequest, toPage } from '@fitness/shared/kernel/page.ts';
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
+import { countMatches } from '@fitness/shared/mongo/count-matches.ts';
 import { createDueRowQueue } from '@fitness/shared/mongo/due-queue.ts';
 import type { VerifiedFields } from '../domain/deposit.ts';
 import {
@@ -47,43 +48,10 @@ const disputesOf = (userId: number | undefined): { $match: object }[] => [
   { $match: { 'gateway.state': 'mismatch' } },
 ];
 
-export const createDeposits = ({ payments }: Models): Deposits => ({
-  markDepositDone: async (session, id, { meta, description }) => {
-    const done = await payments
-      .findOneAndUpdate(
-        {
-          _id: id,
-          type: 'deposit',
-          is_done: false,
-          'gateway.state': trusted({ $nin: [...OPERATOR_STATES] }),
-        },
-        {
-          $set: {
-            is_done: true,
-            meta,
-            description,
-            'gateway.state': 'done',
-            'gateway.check_at': null,
-          },
-          $inc: { version: 1 },
-        },
-        { session, returnDocument: 'after' },
-      )
-      .lean<PaymentDocument>();
-    return done === null ? undefined : fromDocument(done);
-  },
-  closeDeposit: async (id, state) => {
-    const closed = await payments.updateOne(
-      {
-        _id: id,
-        type: 'deposit',
-        is_done: false,
-        'gateway.state': trusted({ $nin: [state, ...OPERATOR_STATES] }),
-      },
-      { $set: { 'gateway.state': state, 'gateway.check_at': null }, $inc: { version: 1 } },
-    );
-    return closed.modifiedCount === 1;
-  },
+/** Deposits whose payment differs from what was asked for, until an operator resolves them. */
+const createDisputes = ({
+  payments,
+}: Models): Pick<Deposits, 'disputeDeposit' | 'resolveDispute' | 'openDisputes'> => ({
   disputeDeposit: async (session, id, reported) => {
     const disputed = await payments.updateOne(
       { _id: id, type: 'deposit', is_done: false, 'gateway.state': trusted({ $nin: [...OPERATOR_STATES] }) },
@@ -126,26 +94,67 @@ export const createDeposits = ({ payments }: Models): Deposits => ({
       { $skip: request.mode === 'page' ? request.skip : 0 },
       { $limit: request.perPage + 1 },
     ]);
-    const count = async (): Promise<number> =>
-      (await payments.aggregate<{ total: number }>([...open, { $count: 'total' }]))[0]?.total ?? 0;
-    const total = request.mode === 'cursor' ? undefined : await count();
+    const total = request.mode === 'cursor' ? undefined : await countMatches(payments, open);
     return toPage(rows.map(fromDocument), request, ({ id }) => id, total);
   },
-  countOpenDeposits: async (userId, since, limit, session) => {
-    const open = await payments
-      .find({ user_id: userId, 'gateway.state': 'open', created_at: trusted({ $gt: since }) }, { _id: 1 })
-      .session(session ?? null)
-      .limit(limit)
-      .lean();
-    return open.length;
-  },
-  // Only open deposits have a `check_at`.
-  dueDeposits: createDueRowQueue(payments, { due: 'gateway.check_at', user: 'user_id' }, fromDocument),
-  claimDeposit: async (id, now, until) => {
-    const claimed = await payments.updateOne(
-      { _id: id, is_done: false, 'gateway.check_at': trusted({ $lte: now }) },
-      { $set: { 'gateway.check_at': until } },
-    );
-    return claimed.modifiedCount === 1;
-  },
 });
+
+export const createDeposits = (models: Models): Deposits => {
+  const { payments } = models;
+  return {
+    ...createDisputes(models),
+    markDepositDone: async (session, id, { meta, description }) => {
+      const done = await payments
+        .findOneAndUpdate(
+          {
+            _id: id,
+            type: 'deposit',
+            is_done: false,
+            'gateway.state': trusted({ $nin: [...OPERATOR_STATES] }),
+          },
+          {
+            $set: {
+              is_done: true,
+              meta,
+              description,
+              'gateway.state': 'done',
+              'gateway.check_at': null,
+            },
+            $inc: { version: 1 },
+          },
+          { session, returnDocument: 'after' },
+        )
+        .lean<PaymentDocument>();
+      return done === null ? undefined : fromDocument(done);
+    },
+    closeDeposit: async (id, state) => {
+      const closed = await payments.updateOne(
+        {
+          _id: id,
+          type: 'deposit',
+          is_done: false,
+          'gateway.state': trusted({ $nin: [state, ...OPERATOR_STATES] }),
+        },
+        { $set: { 'gateway.state': state, 'gateway.check_at': null }, $inc: { version: 1 } },
+      );
+      return closed.modifiedCount === 1;
+    },
+    countOpenDeposits: async (userId, since, limit, session) => {
+      const open = await payments
+        .find({ user_id: userId, 'gateway.state': 'open', created_at: trusted({ $gt: since }) }, { _id: 1 })
+        .session(session ?? null)
+        .limit(limit)
+        .lean();
+      return open.length;
+    },
+    // Only open deposits have a `check_at`.
+    dueDeposits: createDueRowQueue(payments, { due: 'gateway.check_at', user: 'user_id' }, fromDocument),
+    claimDeposit: async (id, now, until) => {
+      const claimed = await payments.updateOne(
+        { _id: id, is_done: false, 'gateway.check_at': trusted({ $lte: now }) },
+        { $set: { 'gateway.check_at': until } },
+      );
+      return claimed.modifiedCount === 1;
+    },
+  };
+};

@@ -62,16 +62,34 @@ export interface Payments extends Deposits {
   ofUsers(userIds: readonly number[], session: ClientSession): AsyncIterable<Payment>;
 }
 
+const createAuditReads = (
+  payments: Models['payments'],
+): Pick<Payments, 'after' | 'estimate' | 'ofUsers'> => ({
+  after: async (id, limit, session) => {
+    const documents = await payments
+      .find({ _id: trusted({ $gt: id }) }, null, { session })
+      .sort({ _id: 1 })
+      .limit(limit)
+      .lean<PaymentDocument[]>();
+    return documents.map(fromDocument);
+  },
+  estimate: () => payments.estimatedDocumentCount(),
+  ofUsers: async function* (userIds, session) {
+    const query = payments
+      .find({ user_id: trusted({ $in: [...userIds] }) }, null, { session })
+      .sort({ user_id: 1, _id: 1 });
+    for await (const document of query.lean<PaymentDocument[]>().cursor())
+      yield fromDocument(document as PaymentDocument);
+  },
+});
+
 export const createPayments = (models: Models, sequences: Sequences): Payments => {
   const { payments } = models;
   const one = async (
     query: Record<string, unknown>,
     session?: ClientSession,
   ): Promise<Payment | undefined> => {
-    const document = await payments
-      .findOne(query)
-      .session(session ?? null)
-      .lean<PaymentDocument>();
+    const document = await payments.findOne(query, null, session && { session }).lean<PaymentDocument>();
     return document === null ? undefined : fromDocument(document);
   };
   return {
@@ -86,8 +104,7 @@ export const createPayments = (models: Models, sequences: Sequences): Payments =
     find: (id, session) => one({ _id: id }, session),
     findMany: async (ids, session) => {
       const documents = await payments
-        .find({ _id: trusted({ $in: [...ids] }) })
-        .session(session ?? null)
+        .find({ _id: trusted({ $in: [...ids] }) }, null, session && { session })
         .lean<PaymentDocument[]>();
       return documents.map(fromDocument);
     },
@@ -123,21 +140,6 @@ export const createPayments = (models: Models, sequences: Sequences): Payments =
       return settled === null ? undefined : fromDocument(settled);
     },
     erasePersonal: createErasePersonal(models),
-    after: async (id, limit, session) => {
-      const documents = await payments
-        .find({ _id: trusted({ $gt: id }) }, null, { session })
-        .sort({ _id: 1 })
-        .limit(limit)
-        .lean<PaymentDocument[]>();
-      return documents.map(fromDocument);
-    },
-    estimate: () => payments.estimatedDocumentCount(),
-    ofUsers: async function* (userIds, session) {
-      const query = payments
-        .find({ user_id: trusted({ $in: [...userIds] }) }, null, { session })
-        .sort({ user_id: 1, _id: 1 });
-      for await (const document of query.lean<PaymentDocument[]>().cursor())
-        yield fromDocument(document as PaymentDocument);
-    },
+    ...createAuditReads(payments),
   };
 };

@@ -1,6 +1,6 @@
 /** One document per user, changed by conditional updates. */
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
-import { isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
+import { ignoreDuplicate } from '@fitness/shared/mongo/transaction.ts';
 import { balanceFull, insufficientBalance } from '../domain/balance.ts';
 import { AccountErased } from '../domain/ledger.ts';
 import { exact } from '../domain/money.ts';
@@ -77,6 +77,33 @@ const fromDocument = (document: WalletDocument): WalletState => ({
   erased: document.erased_at !== null,
 });
 
+/** Reads of many wallets, for the audit and after a restore. */
+const createAuditReads = (
+  wallets: Models['wallets'],
+): Pick<Wallets, 'erasedWithBalance' | 'after' | 'owners'> => ({
+  erasedWithBalance: async () => {
+    const documents = await wallets
+      .find({ erased_at: trusted({ $ne: null }), balance: trusted({ $gt: 0 }) })
+      .sort({ _id: 1 })
+      .lean<WalletDocument[]>();
+    return documents.map(({ _id, balance }) => ({ userId: _id, balance }));
+  },
+  after: async (userId, limit, session) => {
+    const documents = await wallets
+      .find({ _id: trusted({ $gt: userId }) }, null, { session })
+      .sort({ _id: 1 })
+      .limit(limit)
+      .lean<WalletDocument[]>();
+    return documents.map(fromDocument);
+  },
+  owners: async (userIds, session) => {
+    const documents = await wallets
+      .find({ _id: trusted({ $in: [...userIds] }) }, { _id: 1 }, { session })
+      .lean<WalletDocument[]>();
+    return new Set(documents.map(({ _id }) => _id));
+  },
+});
+
 export const createWallets = ({ wallets }: Models): Wallets => {
   const find: Wallets['find'] = async (session, userId) => {
     const document = await wallets.findById(userId).session(session).lean<WalletDocument>();
@@ -117,12 +144,9 @@ export const createWallets = ({ wallets }: Models): Wallets => {
     find,
     insertIfMissing: async (userId) => {
       const fresh = { balance: 0, version: 0, erased_at: null };
-      try {
-        await wallets.updateOne({ _id: userId }, { $setOnInsert: fresh }, { upsert: true });
-      } catch (error) {
-        // A concurrent call has created it.
-        if (!isDuplicateKey(error)) throw error;
-      }
+      await wallets
+        .updateOne({ _id: userId }, { $setOnInsert: fresh }, { upsert: true })
+        .catch(ignoreDuplicate);
     },
     balance: async (userId) => (await balances([userId])).get(userId) ?? 0,
     balances,
@@ -134,26 +158,6 @@ export const createWallets = ({ wallets }: Models): Wallets => {
         { upsert: true, session },
       );
     },
-    erasedWithBalance: async () => {
-      const documents = await wallets
-        .find({ erased_at: trusted({ $ne: null }), balance: trusted({ $gt: 0 }) })
-        .sort({ _id: 1 })
-        .lean<WalletDocument[]>();
-      return documents.map(({ _id, balance }) => ({ userId: _id, balance }));
-    },
-    after: async (userId, limit, session) => {
-      const documents = await wallets
-        .find({ _id: trusted({ $gt: userId }) }, null, { session })
-        .sort({ _id: 1 })
-        .limit(limit)
-        .lean<WalletDocument[]>();
-      return documents.map(fromDocument);
-    },
-    owners: async (userIds, session) => {
-      const documents = await wallets
-        .find({ _id: trusted({ $in: [...userIds] }) }, { _id: 1 }, { session })
-        .lean<WalletDocument[]>();
-      return new Set(documents.map(({ _id }) => _id));
-    },
+    ...createAuditReads(wallets),
   };
 };

@@ -26,11 +26,10 @@ type ExcludedField =
 type Changes<Fields> = { [Field in keyof Fields]?: Fields[Field] | undefined };
 
 /** An undefined field stays unchanged; null clears it. */
-export type ProfileChanges = Changes<Omit<User, ExcludedField>> & {
-  trainer_license_image?: null | undefined;
-};
+export type ProfileChanges = Changes<Omit<User, ExcludedField>>;
 
-export type OwnChanges = ProfileChanges & Changes<Pick<User, 'is_trainer' | 'is_gym_owner'>>;
+export type OwnChanges = ProfileChanges &
+  Changes<Pick<User, 'is_trainer' | 'is_gym_owner'>> & { trainer_license_image?: null | undefined };
 
 /** Throws 422 for a birth date in the future. */
 export const assertNotBornInFuture = ({ birth_date: birthDate }: ProfileChanges, now: Date): void => {

@@ -31,6 +31,9 @@ export interface ReferralsReader {
   ): Promise<Map<number, Referrals>>;
 }
 
+const freshScore = (cached: CachedScore | undefined, now: Date): number | undefined =>
+  cached !== undefined && cached.computed_at.getTime() > now.getTime() - CACHE_MS ? cached.score : undefined;
+
 export const createReferralsReader = ({
   store,
   scoreLocks,
@@ -38,11 +41,6 @@ export const createReferralsReader = ({
 }: Pick<Dependencies, 'store' | 'scoreLocks' | 'clock'>): ReferralsReader => {
   const computations = new Map<number, Promise<number>>();
   const queue = createFairQueue({ maxRunning: MAX_COMPUTATIONS });
-
-  const freshScore = (cached: CachedScore | undefined): number | undefined =>
-    cached !== undefined && cached.computed_at.getTime() > clock.now().getTime() - CACHE_MS
-      ? cached.score
-      : undefined;
 
   const compute = async (userId: number): Promise<number> => {
     const computedAt = clock.now();
@@ -57,7 +55,7 @@ export const createReferralsReader = ({
       const release = await scoreLocks.acquire(userId);
       try {
         // Another process may have stored it before this one acquired the lock.
-        const score = freshScore((await store.scores.findLast([userId])).get(userId));
+        const score = freshScore((await store.scores.findLast([userId])).get(userId), clock.now());
         if (score !== undefined) return score;
         if (release !== undefined) return await queue('scores', () => compute(userId));
       } finally {
@@ -84,7 +82,7 @@ export const createReferralsReader = ({
       const cached = await store.scores.findLast(referrerIds);
       const scoreOf = async (userId: number, timeout: Promise<unknown> | undefined): Promise<number> => {
         const last = cached.get(userId);
-        const fresh = freshScore(last);
+        const fresh = freshScore(last, clock.now());
         if (fresh !== undefined) return fresh;
         const score = sharedComputation(userId);
         if (timeout === undefined) return score;

@@ -56,16 +56,8 @@ interface ResetPassword {
  */
 export const REQUESTS = { atOnce: 16, waiting: 200 };
 
-export const createResetPassword = (
-  dependencies: ResetPasswordDependencies,
-  { atOnce, waiting } = REQUESTS,
-): ResetPassword => {
-  const { store, passwords, clock, log, takeReset, smsBudget } = dependencies;
-  const { sendCode, backgroundTasks, networkHash, securityNotices } = dependencies;
-
-  // Queued by address, so that a stranger with many requests does not displace others.
-  const requests = createFairQueue({ maxRunning: atOnce, maxWaiting: () => waiting });
-
+/** Finds the account of a call. Each call uses up the limit that it belongs to. */
+const createFindAccount = ({ store, takeReset }: ResetPasswordDependencies) => {
   /** Undefined for an unknown login, or when a limit is exceeded. `isAddressAllowed`: whether the address is within its limit. */
   const findWithinLimit = async (
     login: string,
@@ -91,18 +83,12 @@ export const createResetPassword = (
     return own;
   };
 
-  const send = async ({ _id: userId, phone }: User, locale: Locale): Promise<void> => {
-    const { outcome } = await sendCode('reset', { userId, phone, locale });
-    if (outcome === 'failed') log.warn({ user_id: userId }, 'a reset code was not sent');
-  };
+  return { findWithinLimit, takeOwn };
+};
 
-  const sendAnonymously = async (login: string, client: Client): Promise<void> => {
-    const { locale, clientAddress } = client;
-    const user = await findWithinLimit(login, client, true);
-    if (user === undefined) return;
-    const isKnown = await store.users.knowsNetwork(user._id, networkHash(user._id, clientAddress));
-    if (await smsBudget.takeAnonymous(user.phone, isKnown)) await send(user, locale);
-  };
+/** Stores the new password and revokes every credential of the account, in the transaction that consumes the code. */
+const createCommitReset = (dependencies: ResetPasswordDependencies) => {
+  const { store, clock, securityNotices } = dependencies;
 
   /**
    * The account may have been registered without access to the phone. The owner of the phone therefore gets the account
@@ -119,7 +105,7 @@ export const createResetPassword = (
     if (isArmed) await securityNotices.notify(session, user, 'second_factor_removed', 'account');
   };
 
-  const commit = async (
+  return async (
     session: ClientSession,
     userId: number,
     codeId: string,
@@ -136,6 +122,32 @@ export const createResetPassword = (
     await publishCredentialsRevoked(dependencies, session, account, 'password_reset');
     await securityNotices.notify(session, user, 'password_reset', 'account');
     await securityNotices.requestSms(session, user, { notice: 'password_reset', phone: user.phone, locale });
+  };
+};
+
+export const createResetPassword = (
+  dependencies: ResetPasswordDependencies,
+  { atOnce, waiting } = REQUESTS,
+): ResetPassword => {
+  const { store, passwords, clock, log, takeReset, smsBudget } = dependencies;
+  const { sendCode, backgroundTasks, networkHash } = dependencies;
+  const { findWithinLimit, takeOwn } = createFindAccount(dependencies);
+  const commit = createCommitReset(dependencies);
+
+  // Queued by address, so that a stranger with many requests does not displace others.
+  const requests = createFairQueue({ maxRunning: atOnce, maxWaiting: () => waiting });
+
+  const send = async ({ _id: userId, phone }: User, locale: Locale): Promise<void> => {
+    const { outcome } = await sendCode('reset', { userId, phone, locale });
+    if (outcome === 'failed') log.warn({ user_id: userId }, 'a reset code was not sent');
+  };
+
+  const sendAnonymously = async (login: string, client: Client): Promise<void> => {
+    const { locale, clientAddress } = client;
+    const user = await findWithinLimit(login, client, true);
+    if (user === undefined) return;
+    const isKnown = await store.users.knowsNetwork(user._id, networkHash(user._id, clientAddress));
+    if (await smsBudget.takeAnonymous(user.phone, isKnown)) await send(user, locale);
   };
 
   return {

@@ -48,36 +48,45 @@ interface OwnSecondFactor {
 /** Attempts to use a code while the factor is being changed. */
 const MAX_ATTEMPTS = 5;
 
+const findVerified = async (
+  dependencies: SecondFactorDependencies,
+  userId: number,
+  input: CurrentPasswordInput,
+): Promise<User> => {
+  const user = await findOwnAccount(dependencies, userId);
+  const { currentPassword: password, clientAddress } = input;
+  await assertCurrentPassword(dependencies, user, { password, clientAddress });
+  return user;
+};
+
+/** Writes the account, which orders this transaction with sign-ins, revocations and an erasure. */
+const lock = async (
+  { store, clock }: SecondFactorDependencies,
+  session: ClientSession,
+  caller: UserCaller,
+  verified?: User,
+): Promise<User> => {
+  const presented = await store.tokens.findLive(caller.tokenId, clock.now(), session);
+  const current = await store.users.find(caller.userId, session);
+  if (presented === null || current === null) throw unauthenticated();
+  if (!(await store.users.touchIfLive(session, caller.userId))) throw unauthenticated();
+  if (verified !== undefined && verified.password_hash !== current.password_hash) throw wrongPassword();
+  return current;
+};
+
 export const createOwnSecondFactor = (dependencies: SecondFactorDependencies): OwnSecondFactor => {
   const { store, secretBox, random, clock, checkSecondFactor, securityNotices } = dependencies;
 
-  const findVerified = async (userId: number, input: CurrentPasswordInput): Promise<User> => {
-    const user = await findOwnAccount(dependencies, userId);
-    const { currentPassword: password, clientAddress } = input;
-    await assertCurrentPassword(dependencies, user, { password, clientAddress });
-    return user;
-  };
-
-  /** Writes the account, which orders this transaction with sign-ins, revocations and an erasure. */
-  const lock = async (session: ClientSession, caller: UserCaller, verified?: User): Promise<User> => {
-    const presented = await store.tokens.findLive(caller.tokenId, clock.now(), session);
-    const current = await store.users.find(caller.userId, session);
-    if (presented === null || current === null) throw unauthenticated();
-    if (!(await store.users.touchIfLive(session, caller.userId))) throw unauthenticated();
-    if (verified !== undefined && verified.password_hash !== current.password_hash) throw wrongPassword();
-    return current;
-  };
-
   const begin: OwnSecondFactor['begin'] = async (caller, input) => {
     const { userId } = caller;
-    const user = await findVerified(userId, input);
+    const user = await findVerified(dependencies, userId, input);
     const secret = random.bytes(TOTP_SECRET_BYTES);
     const setup = {
       secret: secretBox.seal(secret, String(userId)),
       expires_at: new Date(clock.now().getTime() + SETUP_LIFETIME_MS),
     };
     await store.transaction(async (session) => {
-      await lock(session, caller, user);
+      await lock(dependencies, session, caller, user);
       if (((await store.secondFactors.find(userId, session))?.secret ?? null) !== null) throw armedAlready();
       await store.secondFactors.begin(session, userId, setup);
     });
@@ -98,7 +107,7 @@ export const createOwnSecondFactor = (dependencies: SecondFactorDependencies): O
     const codes = newRecoveryCodes(random.bytes);
     const recoveryCodes = codes.map((each) => hashRecoveryCode(userId, each));
     await store.transaction(async (session) => {
-      const { version } = await lock(session, caller);
+      const { version } = await lock(dependencies, session, caller);
       const armed = { secret: setup.secret, step, recoveryCodes };
       if (!(await store.secondFactors.arm(session, userId, armed))) {
         const other = await store.secondFactors.find(userId, session);
@@ -114,11 +123,11 @@ export const createOwnSecondFactor = (dependencies: SecondFactorDependencies): O
 
   const disarm: OwnSecondFactor['disarm'] = async (caller, { totp, ...input }) => {
     const { userId } = caller;
-    const user = await findVerified(userId, input);
+    const user = await findVerified(dependencies, userId, input);
     for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
       const proof = await checkSecondFactor.verify(userId, totp);
       const isDone = await store.transaction(async (session) => {
-        await lock(session, caller, user);
+        await lock(dependencies, session, caller, user);
         if (!(await checkSecondFactor.redeem(session, userId, proof))) return false;
         await store.secondFactors.delete(session, userId);
         if (proof.kind === 'none') return true;

@@ -45,30 +45,32 @@ export interface SignIn {
 /** Attempts to sign in while the account's credentials or its second factor are being changed. */
 const MAX_ATTEMPTS = 5;
 
+const assertAllowed = (state: RateLimitState): void => {
+  if (!state.allowed) throw rateLimited(state);
+};
+
+/** Throws 422 for a wrong password and an unknown login, and 429 after too many failures of the address. */
+const assertPassword = async (
+  { passwords, limiter, limits }: SignInDependencies,
+  match: FoundLogin | null,
+  { password, client }: Credentials,
+): Promise<FoundLogin> => {
+  const clientAddress = client.address;
+  const isRight =
+    match === null
+      ? await passwords.verifyDummy(password, clientAddress)
+      : await passwords.verify(match.user.password_hash, password, clientAddress);
+  if (match === null || !isRight) {
+    assertAllowed(await limiter.consume(limits.failedLogins, clientAddress));
+    throw wrongLogin();
+  }
+  // Concurrent guesses beyond the limit are refused, even with a correct password.
+  assertAllowed(await limiter.peek(limits.failedLogins, clientAddress));
+  return match;
+};
+
 export const createSignIn = (dependencies: SignInDependencies): SignIn => {
-  const { store, passwords, limiter, limits, networkHash, newSessionToken, checkSecondFactor } = dependencies;
-
-  const assertAllowed = (state: RateLimitState): void => {
-    if (!state.allowed) throw rateLimited(state);
-  };
-
-  const assertPassword = async (
-    match: FoundLogin | null,
-    { password, client }: Credentials,
-  ): Promise<FoundLogin> => {
-    const clientAddress = client.address;
-    const isRight =
-      match === null
-        ? await passwords.verifyDummy(password, clientAddress)
-        : await passwords.verify(match.user.password_hash, password, clientAddress);
-    if (match === null || !isRight) {
-      assertAllowed(await limiter.consume(limits.failedLogins, clientAddress));
-      throw wrongLogin();
-    }
-    // Concurrent guesses beyond the limit are refused, even with a correct password.
-    assertAllowed(await limiter.peek(limits.failedLogins, clientAddress));
-    return match;
-  };
+  const { store, limiter, limits, networkHash, newSessionToken, checkSecondFactor } = dependencies;
 
   /** Verifies all factors, then calls `use`. Starts again if `use` detects that one of them has changed. */
   const withProof = async <T>(
@@ -77,7 +79,7 @@ export const createSignIn = (dependencies: SignInDependencies): SignIn => {
   ): Promise<T> => {
     let { match } = credentials;
     for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
-      const verified = await assertPassword(match, credentials);
+      const verified = await assertPassword(dependencies, match, credentials);
       const proof = await checkSecondFactor.verify(verified.user._id, credentials.totp);
       try {
         return await use(verified, proof);
