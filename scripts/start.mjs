@@ -9,7 +9,7 @@ import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { sharedEnvironment } from './lib/environment.mjs';
 import { explain } from './lib/explain.mjs';
-import { Failure, messageOf, Stopped } from './lib/failure.mjs';
+import { Failure, Stopped } from './lib/failure.mjs';
 import { greeting } from './lib/greeting.mjs';
 import { followLogs } from './lib/logs.mjs';
 import { writeEnvironment } from './lib/operator-environment.mjs';
@@ -42,8 +42,7 @@ import { warmUp } from './lib/warm-up.mjs';
 const log = (/** @type {string} */ line) => console.log(line);
 const SERVERS = ['MongoDB', 'Redis', 'RabbitMQ'];
 const BALANCER = 'HAProxy';
-const { isDev, named, replicas } = readOptions();
-const command = isDev ? 'npm run dev' : 'npm start';
+const command = process.argv.includes('--dev') ? 'npm run dev' : 'npm start';
 const selected = processes.filter(({ name }) => name !== 'sandbox' || process.env.SANDBOX !== '0');
 const usual = usualPorts(selected);
 const serverPorts = usualServerPorts();
@@ -78,19 +77,10 @@ function end(exitCode, error) {
   return ending;
 }
 
-function readOptions() {
-  try {
-    return startOptions(process.argv.slice(2));
-  } catch (error) {
-    console.error(messageOf(error));
-    process.exit(1);
-  }
-}
-
 /** @typedef {Awaited<ReturnType<typeof replicate>>} Product */
 
-/** The inspector ports of the processes under development. @param {Product} product */
-function chosenInspectors({ ports }) {
+/** The inspector ports of the processes under development. @param {Product} product @param {ReturnType<typeof startOptions>} options */
+function chosenInspectors({ ports }, { isDev, named }) {
   if (!isDev) return new Map();
   const unknown = named.find((name) => !ports.has(name));
   if (unknown) {
@@ -126,9 +116,11 @@ async function preparePorts(inspectors) {
 
 async function main() {
   const elapsed = stopwatch();
+  const options = startOptions(process.argv.slice(2));
+  const { replicas } = options;
   const reserved = Object.values(serverPorts);
   const product = await replicate(selected, usual, { count: replicas, reserved });
-  const inspectors = chosenInspectors(product);
+  const inspectors = chosenInspectors(product, options);
   await preparePorts(inspectors);
   // Logs of replicas that no longer exist would be shown with the current ones.
   rmSync(logDirectory, { recursive: true, force: true });
