@@ -27,7 +27,7 @@ import type { Route } from './define-route.ts';
 import { sendError, toAppError } from './error-handler.ts';
 import { addHealthRoutes } from './health-routes.ts';
 import { acceptJson } from './json-body.ts';
-import { beginSpan, type ObserveOptions, observeRequests } from './observe.ts';
+import { createObserver, type ObserveOptions } from './observe.ts';
 import { contentCodingProblem, hostProblem, transferProblem } from './request-syntax.ts';
 
 /** Longer than the gateway keeps an idle connection, so that the server never closes one that is about to be used. */
@@ -81,8 +81,7 @@ export const createBaseServer = (options: BaseServerOptions): FastifyInstance =>
   acceptJson(app, options.readBody);
   app.setValidatorCompiler(() => () => true);
   app.setSerializerCompiler(() => JSON.stringify);
-  addRequestContext(app);
-  observeRequests(app, options);
+  addRequestContext(app, createObserver(options));
   app.setErrorHandler((error, request, reply) => {
     const { route } = request.routeOptions.config;
     return sendError(withAcceptedType(error, route), request, reply, route?.errorStyle);
@@ -94,13 +93,13 @@ export const createBaseServer = (options: BaseServerOptions): FastifyInstance =>
 };
 
 /** Gives each request its span, headers and scope, and refuses one that cannot be understood. */
-const addRequestContext = (app: FastifyInstance): void => {
+const addRequestContext = (app: FastifyInstance, observe: ReturnType<typeof createObserver>): void => {
   app.decorateRequest('caller', null as never);
   app.decorateRequest('scope', null);
   app.decorateRequest('span', null);
   app.decorateRequest('answeredBy', null);
   app.addHook('onRequest', (request, reply, done) => {
-    beginSpan(request);
+    observe(request, reply);
     addCommonHeaders(request, reply);
     request.scope = createRequestScope();
     runInContext(request, () => done(hostProblem(request.raw) ?? transferProblem(request.raw)));

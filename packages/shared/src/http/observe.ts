@@ -1,5 +1,5 @@
 /** What a process tells about each request: its span, its duration and its line in the log. */
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { SECOND_MS } from '../kernel/clock.ts';
 import { createAccessLog, type Logger, redactText } from '../kernel/log.ts';
 import type { Metrics } from '../kernel/metrics.ts';
@@ -16,7 +16,7 @@ type LogAnswer = (request: FastifyRequest, labels: Labels, elapsedMs: number) =>
 const isQuiet = (route: string): boolean => route.startsWith('/health') || route === '/metrics';
 
 /** Begins the span and writes its id into the headers, for the log and for the service to which the gateway forwards them. */
-export const beginSpan = (request: FastifyRequest): void => {
+const beginSpan = (request: FastifyRequest): void => {
   const { headers, method, routeOptions } = request;
   const parent = headers.traceparent as string | undefined;
   if (isQuiet(routeOptions.url ?? '')) {
@@ -74,13 +74,10 @@ export interface ObserveOptions {
   logsRequests?: boolean;
 }
 
-/** Adds the hooks that measure and log each request once. */
-export const observeRequests = (
-  app: FastifyInstance,
-  { log, metrics, logsRequests }: ObserveOptions,
-): void => {
+/** Makes the function that begins the span of a request, and measures and logs it once its response has closed. */
+export const createObserver = ({ log, metrics, logsRequests }: ObserveOptions) => {
   const logAnswer = logsRequests === true ? logEvery(log) : logSlow(log);
-  const observe = (request: FastifyRequest, reply: FastifyReply): void => {
+  const report = (request: FastifyRequest, reply: FastifyReply): void => {
     const route = request.routeOptions.url ?? 'unknown';
     const status = reply.raw.headersSent ? reply.raw.statusCode : CLIENT_GONE;
     const labels = { method: request.method, route, status: String(status) };
@@ -90,9 +87,9 @@ export const observeRequests = (
     logAnswer(request, labels, reply.elapsedTime);
     endSpan(request, answered);
   };
-  // Fastify has no hook for a client that disconnects before its response ends. Without these, the slowest requests would be missing.
-  app.addHook('onRequest', (request, reply, done) => {
-    reply.raw.once('close', () => observe(request, reply));
-    done();
-  });
+  return (request: FastifyRequest, reply: FastifyReply): void => {
+    beginSpan(request);
+    // Fastify has no hook for a client that disconnects before its response ends.
+    reply.raw.once('close', () => report(request, reply));
+  };
 };
