@@ -10,13 +10,11 @@ if (isJest && !isInProject()) await runInProject(['jest', ...process.argv.slice(
 process.env.NODE_COMPILE_CACHE ??= compileCache();
 module.enableCompileCache(process.env.NODE_COMPILE_CACHE);
 
-const prepared = (globalSetup) => ({ globalSetup, globalTeardown: '<rootDir>/scripts/lib/jest/end.mjs' });
-const withServers = prepared('<rootDir>/scripts/lib/jest/start-servers.mjs');
-const withProduct = {
-  ...prepared('<rootDir>/scripts/lib/jest/start-product.mjs'),
-  runner: '<rootDir>/scripts/lib/jest/in-turn.mjs',
+const prepared = {
+  globalSetup: '<rootDir>/scripts/lib/jest/setup.mjs',
+  globalTeardown: '<rootDir>/scripts/lib/jest/end.mjs',
 };
-const withImages = prepared('<rootDir>/scripts/lib/jest/find-images.mjs');
+const inTurn = { ...prepared, runner: '<rootDir>/scripts/lib/jest/in-turn.mjs' };
 
 const everything = ['packages', 'services', 'gateway', 'sandbox', 'proto'];
 
@@ -39,14 +37,13 @@ export default {
   testTimeout: 300_000,
   // Each worker finally writes its modules' compiled code to the cache, which takes seconds on a busy machine.
   workerGracefulExitTimeout: 30_000,
-  testSequencer: '<rootDir>/scripts/lib/jest/longest-first.mjs',
   projects: [
     project('unit', everything, '**/src/**/*.test.ts'),
-    project('service', everything, '**/test/**/!(*.long).test.ts', withServers),
+    project('service', everything, '**/test/**/!(*.long).test.ts', prepared),
     project('architecture', ['test/architecture'], '**/!(*.long).test.ts'),
-    project('long', [...everything, 'test'], '**/*.long.test.ts', withServers),
-    project('smoke', ['test/e2e'], '**/*.smoke.test.ts', withProduct),
-    project('e2e', ['test/e2e'], '**/!(*.smoke|*.long).test.ts', withProduct),
-    project('compose', ['test/compose'], '**/*.test.ts', { ...withImages, runner: withProduct.runner }),
+    project('long', [...everything, 'test'], '**/*.long.test.ts', prepared),
+    project('smoke', ['test/e2e'], '**/*.smoke.test.ts', inTurn),
+    project('e2e', ['test/e2e'], '**/!(*.smoke|*.long).test.ts', inTurn),
+    project('compose', ['test/compose'], '**/*.test.ts', inTurn),
   ],
 };

@@ -6,43 +6,28 @@
  *   BENCH_SECONDS=1 BENCH_ROUNDS=1   a short run
  *   LIST_CACHE_MIB=0                 without the cache of lists
  */
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { explain } from '../scripts/lib/explain.mjs';
 import { Failure, Stopped } from '../scripts/lib/failure.mjs';
-import { ensurePackages } from '../scripts/lib/packages.mjs';
 import { dataDirectory, nodeBinary, root } from '../scripts/lib/paths.mjs';
-import { handOverToProjectNode, isHandedOver } from '../scripts/lib/project-node.mjs';
 import { onEndSignal } from '../scripts/lib/signals.mjs';
-import { startStack } from '../scripts/lib/stack.mjs';
 import { connectStack } from '../scripts/lib/stack-client.mjs';
-import { createSupervisor } from '../scripts/lib/supervisor.mjs';
-import { startTestServers } from '../scripts/lib/test-servers.mjs';
-import { stopwatch, within } from '../scripts/lib/time.mjs';
+import { createTestRun } from '../scripts/lib/test-run.mjs';
+import { stopwatch } from '../scripts/lib/time.mjs';
 import { preparePeers } from './peers/install.mjs';
 
 const logDirectory = join(dataDirectory, 'bench-logs');
 const log = (/** @type {string} */ line) => console.log(line);
-const supervisor = createSupervisor({
-  onUnexpectedExit: (child) =>
-    log(`${child.name} has ended by itself (${child.ended}); see ${child.logFile}`),
-});
-/** @type {string | undefined} */
-let directory;
-/** @type {(() => Promise<void>)[]} */
-const removals = [];
+const directory = mkdtempSync(join(tmpdir(), 'fitness-bench-'));
+const product = createTestRun({ logDirectory, log, directory });
 /** @type {Promise<never> | undefined} */
 let ending;
 
 /** @param {number} exitCode @returns {Promise<never>} */
 function end(exitCode) {
-  ending ??= (async () => {
-    await supervisor.stopAll();
-    await within(Promise.all(removals.map((remove) => remove())), 10_000);
-    if (directory) rmSync(directory, { recursive: true, force: true, maxRetries: 5 });
-    process.exit(exitCode);
-  })();
+  ending ??= product.end().then(() => process.exit(exitCode));
   return ending;
 }
 
@@ -58,7 +43,7 @@ function chosenBenchmarks() {
 /** @param {string} name @param {NodeJS.ProcessEnv} environment */
 async function run(name, environment) {
   log(`\n== ${name}`);
-  const child = supervisor.start({
+  const child = product.supervisor.start({
     name: 'bench',
     tier: 'tool',
     command: nodeBinary,
@@ -73,30 +58,18 @@ async function run(name, environment) {
 
 async function main() {
   const names = chosenBenchmarks();
-  await ensurePackages({ logFile: join(logDirectory, 'npm-ci.log'), log, development: true });
-  await handOverToProjectNode();
-  const peers = await preparePeers(
-    { supervisor, logDirectory, log },
-    { withPeers: names.includes('requests') },
-  );
-  directory = mkdtempSync(join(tmpdir(), 'fitness-bench-'));
-  const servers = await startTestServers(
-    { supervisor, directory, removals, logDirectory, log },
-    { withS3: false },
-  );
+  const peers = await preparePeers(product, { withPeers: names.includes('requests') });
+  const servers = await product.startServers('bench');
   const elapsed = stopwatch();
-  const stack = await startStack({ supervisor, servers, directory, logDirectory });
+  const stack = await product.startProduct('bench', servers);
   const { LIST_CACHE_MIB } = process.env;
   if (LIST_CACHE_MIB)
     for (const name of ['content', 'gyms']) await connectStack(stack.file).restart(name, { LIST_CACHE_MIB });
   const { mongodb: database, redis: cache, rabbitmq: broker } = servers;
   const environment = {
-    ...servers.environment,
+    ...stack.environment,
     ...peers,
     BENCH_SERVERS: [database, cache, broker].map(({ name, choice }) => `${name}: ${choice}`).join(', '),
-    E2E_BASE_URL: stack.url,
-    E2E_SANDBOX_URL: stack.sandboxUrl,
-    E2E_STACK: stack.file,
   };
   let failed = 0;
   for (const name of names) if (!(await run(name, environment))) failed += 1;
@@ -104,10 +77,7 @@ async function main() {
   return failed;
 }
 
-onEndSignal(() => {
-  if (!isHandedOver()) void end(130);
-});
-process.once('exit', () => supervisor.killAll());
+onEndSignal(() => void end(130));
 let exitCode = 0;
 try {
   exitCode = (await main()) > 0 ? 1 : 0;

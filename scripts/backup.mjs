@@ -3,7 +3,7 @@
  * it is from one moment: a running product pauses during the copy. Exit codes: 0 done, 1 failed, 64 wrong usage.
  */
 import { existsSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import {
   assertDatabases,
   assertOwnData,
@@ -15,12 +15,10 @@ import {
 } from './lib/backup.mjs';
 import { explain } from './lib/explain.mjs';
 import { Failure } from './lib/failure.mjs';
-import { dataDirectory } from './lib/paths.mjs';
+import { dataDirectory, recordFile } from './lib/paths.mjs';
 import { whileStandingStill } from './lib/standstill.mjs';
 import { runningSupervisor } from './lib/supervisor.mjs';
 import { stopwatch } from './lib/time.mjs';
-
-const recordFile = join(dataDirectory, 'processes.json');
 
 /** @param {string} target */
 async function backUp(target) {
@@ -36,7 +34,7 @@ async function backUp(target) {
   // Read before the product stops. A chain only grows, so the backup contains this head.
   const heads = isRunning ? await readHeads() : {};
   const stood = stopwatch();
-  const copied = await whileStandingStill(recordFile, () => copyData(target, heads));
+  const copied = await whileStandingStill(() => copyData(target, heads));
   const pause = isRunning ? ` The product stood still for ${stood()}.` : '';
   const manifest = await sealBackup(target, copied);
   console.log(

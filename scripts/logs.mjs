@@ -3,14 +3,13 @@
  * replicas; servers can be named too. The command ends when the product does.
  */
 import { existsSync, readdirSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { basename } from 'node:path';
 import { followLogs } from './lib/logs.mjs';
-import { dataDirectory } from './lib/paths.mjs';
+import { logDirectory as directory, recordFile } from './lib/paths.mjs';
 import { processes, programOf } from './lib/process-definitions.mjs';
 import { runningSupervisor } from './lib/supervisor.mjs';
 import { pause } from './lib/time.mjs';
 
-const directory = join(dataDirectory, 'logs');
 const present = existsSync(directory)
   ? readdirSync(directory)
       .filter((file) => file.endsWith('.log'))
@@ -30,6 +29,6 @@ if (present.length === 0 || (named.length === 0 && names.length === 0)) {
 } else {
   process.stdout.on('error', () => process.exit());
   const stop = await followLogs(directory, names, { write: (line) => console.log(line) });
-  while (runningSupervisor(join(dataDirectory, 'processes.json'))) await pause(200);
+  while (runningSupervisor(recordFile)) await pause(200);
   stop();
 }

@@ -21,12 +21,13 @@ import { explain } from './lib/explain.mjs';
 import { Failure } from './lib/failure.mjs';
 import { nodeFlags } from './lib/node-flags.mjs';
 import { writeEnvironment } from './lib/operator-environment.mjs';
-import { dataDirectory, nodeBinary, root } from './lib/paths.mjs';
+import { dataDirectory, logDirectory, nodeBinary, recordFile, root } from './lib/paths.mjs';
 import { assertFree } from './lib/ports.mjs';
 import {
   portNeeds,
   processes,
   serverPortNeeds,
+  services,
   usualPorts,
   usualServerPorts,
 } from './lib/process-definitions.mjs';
@@ -37,8 +38,6 @@ import { startProcess } from './lib/start-process.mjs';
 import { createSupervisor, endLeftovers, lastLines, runningSupervisor, runTool } from './lib/supervisor.mjs';
 import { stopwatch } from './lib/time.mjs';
 
-const logDirectory = join(dataDirectory, 'logs');
-const recordFile = join(dataDirectory, 'processes.json');
 const log = (/** @type {string} */ line) => console.log(line);
 
 const supervisor = createSupervisor({ recordFile });
@@ -92,15 +91,8 @@ function assertAllowed({ overwrite, withoutJournal }) {
  */
 async function command(name, script, args, env) {
   const logFile = join(logDirectory, `${name}.log`);
-  const launch = {
-    name,
-    command: nodeBinary,
-    args: [...nodeFlags, join(root, script), ...args],
-    env,
-    cwd: root,
-    logFile,
-  };
-  const isDone = await runTool(supervisor, launch);
+  const launch = { name, command: nodeBinary, args: [...nodeFlags, join(root, script), ...args], env };
+  const isDone = await runTool(supervisor, { ...launch, cwd: root, logFile });
   if (!isDone) throw new Failure(`${name} has failed:\n${lastLines(logFile, 20)}`);
   const output = readFileSync(logFile, 'utf8').trimEnd();
   if (output !== '') log(output);
@@ -134,7 +126,7 @@ async function startAllServers() {
   const ports = usualPorts(selected);
   const serverPorts = usualServerPorts();
   await endLeftovers(recordFile);
-  await assertFree([...portNeeds(ports), ...serverPortNeeds(serverPorts)]);
+  await assertFree([...portNeeds(ports), ...serverPortNeeds()]);
   const context = {
     supervisor,
     directory: dataDirectory,
@@ -171,39 +163,23 @@ async function makeSafe({ operator }, { heads }) {
     return part ? { ...environment, ...ownEnvironment(part, ports, environment) } : environment;
   };
   const ofOperator = { ...process.env, ...servers.environment };
+  /** @param {string} name @param {string} script @param {string[]} [args] @param {NodeJS.ProcessEnv} [more] */
+  const inService = (name, script, args = [], more = {}) =>
+    command(`${script}-${name}`, `services/${name}/src/${script}.ts`, args, {
+      ...environmentOf(name),
+      ...more,
+    });
   // This must precede the services, whose jobs would immediately erase accounts that are due in the backup.
-  await command('upgrade-identity', 'services/identity/src/main.ts', ['upgrade'], {
-    ...environmentOf('identity'),
-    LOG_LEVEL: 'warn',
-  });
-  await command(
-    'restore-identity',
-    'services/identity/src/restore-cli.ts',
-    ['--operator', operator],
-    environmentOf('identity'),
-  );
+  await inService('identity', 'main', ['upgrade'], { LOG_LEVEL: 'warn' });
+  await inService('identity', 'restore-cli', ['--operator', operator]);
   await startServices({ ports, environment });
   await command('events-settled', settled, [], ofOperator);
-  await command('restore-wallet', 'services/wallet/src/restore-cli.ts', [], environmentOf('wallet'));
-  await command(
-    'restore-store-billing',
-    'services/store-billing/src/restore-cli.ts',
-    [],
-    environmentOf('store-billing'),
-  );
+  await inService('wallet', 'restore-cli');
+  await inService('store-billing', 'restore-cli');
   await stopSettled(ofOperator);
-  const { ledger, ...logs } = heads;
-  await command(
-    'audit-wallet',
-    'services/wallet/src/audit-cli.ts',
-    ledger ? [ledger] : [],
-    environmentOf('wallet'),
-  );
-  const noted = Object.entries(logs).map(([service, head]) => `${service}=${head}`);
-  const all = ['identity', 'wallet', 'gyms', 'content', 'media', 'store-billing'].map(
-    (service) => noted.find((head) => head.startsWith(`${service}=`)) ?? service,
-  );
-  await command('audit-log', 'packages/shared/src/audit/audit-cli.ts', all, ofOperator);
+  await inService('wallet', 'audit-cli', heads.ledger ? [heads.ledger] : []);
+  const chains = services.map((name) => (heads[name] ? `${name}=${heads[name]}` : name));
+  await command('audit-log', 'packages/shared/src/audit/audit-cli.ts', chains, ofOperator);
   await supervisor.stopAll();
   await servers.remove();
 }

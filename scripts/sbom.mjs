@@ -23,10 +23,7 @@ const [, distribution] = /^VERSION_CODENAME=(.*)$/m.exec(readFileSync('/etc/os-r
 console.log(JSON.stringify({ packages, system, distribution, node: process.versions.node }));
 `;
 
-/**
- * @param {string} command
- * @param {string[]} args
- */
+/** @param {string} command @param {string[]} args */
 const output = (command, args) => {
   const { status, stdout, stderr, error } = spawnSync(command, args, {
     cwd: root,

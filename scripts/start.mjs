@@ -9,12 +9,12 @@ import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { sharedEnvironment } from './lib/environment.mjs';
 import { explain } from './lib/explain.mjs';
-import { Failure, messageOf, Stopped } from './lib/failure.mjs';
+import { Failure, Stopped } from './lib/failure.mjs';
 import { greeting } from './lib/greeting.mjs';
-import { followLogs, logFileOf } from './lib/logs.mjs';
+import { followLogs } from './lib/logs.mjs';
 import { writeEnvironment } from './lib/operator-environment.mjs';
 import { ensurePackages } from './lib/packages.mjs';
-import { dataDirectory } from './lib/paths.mjs';
+import { dataDirectory, logDirectory, recordFile } from './lib/paths.mjs';
 import { assertFree } from './lib/ports.mjs';
 import {
   inspectorPortNeeds,
@@ -26,7 +26,7 @@ import {
   usualPorts,
   usualServerPorts,
 } from './lib/process-definitions.mjs';
-import { removeLogsOfOthers, replicate, startInOrder, startOptions } from './lib/replicas.mjs';
+import { replicate, startInOrder, startOptions } from './lib/replicas.mjs';
 import { createRestarts, describeEnd } from './lib/restarts.mjs';
 import { startBalancer } from './lib/servers/balancer.mjs';
 import { removeContainers } from './lib/servers/docker.mjs';
@@ -39,13 +39,10 @@ import { createSupervisor, endLeftovers, runningSupervisor } from './lib/supervi
 import { stopwatch } from './lib/time.mjs';
 import { warmUp } from './lib/warm-up.mjs';
 
-const logDirectory = join(dataDirectory, 'logs');
-const recordFile = join(dataDirectory, 'processes.json');
 const log = (/** @type {string} */ line) => console.log(line);
 const SERVERS = ['MongoDB', 'Redis', 'RabbitMQ'];
 const BALANCER = 'HAProxy';
-const { isDev, named, replicas } = readOptions();
-const command = isDev ? 'npm run dev' : 'npm start';
+const command = process.argv.includes('--dev') ? 'npm run dev' : 'npm start';
 const selected = processes.filter(({ name }) => name !== 'sandbox' || process.env.SANDBOX !== '0');
 const usual = usualPorts(selected);
 const serverPorts = usualServerPorts();
@@ -74,25 +71,16 @@ function end(exitCode, error) {
     const elapsed = stopwatch();
     await supervisor.stopAll();
     await removeServers();
-    if (supervisor.startedAny) log(`Everything has stopped (${elapsed()}).`);
+    if (isUp || !error) log(`Everything has stopped (${elapsed()}).`);
     process.exit(exitCode);
   })();
   return ending;
 }
 
-function readOptions() {
-  try {
-    return startOptions(process.argv.slice(2));
-  } catch (error) {
-    console.error(messageOf(error));
-    process.exit(1);
-  }
-}
-
 /** @typedef {Awaited<ReturnType<typeof replicate>>} Product */
 
-/** The inspector ports of the processes under development. @param {Product} product */
-function chosenInspectors({ ports }) {
+/** The inspector ports of the processes under development. @param {Product} product @param {ReturnType<typeof startOptions>} options */
+function chosenInspectors({ ports }, { isDev, named }) {
   if (!isDev) return new Map();
   const unknown = named.find((name) => !ports.has(name));
   if (unknown) {
@@ -104,7 +92,6 @@ function chosenInspectors({ ports }) {
 /** Shows the logs of the processes under development. @param {Map<string, number>} inspectors */
 async function showLogs(inspectors) {
   if (inspectors.size === 0) return;
-  for (const name of inspectors.keys()) rmSync(logFileOf(logDirectory, name), { force: true });
   await followLogs(logDirectory, [...inspectors.keys()], { write: log });
 }
 
@@ -124,17 +111,20 @@ async function preparePorts(inspectors) {
   if (ended.length > 0)
     log(`Ended the processes that an earlier start had left running: ${ended.join(', ')}.`);
   await removeContainers(['mongodb', 'redis', 'rabbitmq']);
-  await assertFree([...portNeeds(usual), ...serverPortNeeds(serverPorts), ...inspectorPortNeeds(inspectors)]);
+  await assertFree([...portNeeds(usual), ...serverPortNeeds(), ...inspectorPortNeeds(inspectors)]);
 }
 
 async function main() {
   const elapsed = stopwatch();
+  const options = startOptions(process.argv.slice(2));
+  const { replicas } = options;
   const reserved = Object.values(serverPorts);
   const product = await replicate(selected, usual, { count: replicas, reserved });
-  const inspectors = chosenInspectors(product);
+  const inspectors = chosenInspectors(product, options);
   await preparePorts(inspectors);
+  // Logs of replicas that no longer exist would be shown with the current ones.
+  rmSync(logDirectory, { recursive: true, force: true });
   mkdirSync(logDirectory, { recursive: true });
-  removeLogsOfOthers(logDirectory, product.ports);
   const names = [...SERVERS, ...product.parts.map(({ name }) => name), ...(replicas > 1 ? [BALANCER] : [])];
   const progress = { recordFile: join(dataDirectory, 'last-start.json'), write: log };
   await withStartProgress(names, progress, (display) => startAll(product, inspectors, display));

@@ -9,30 +9,20 @@
  *   npm run test:long                           the kinds long and e2e on these servers (docs/testing.md)
  *   npm run test:compose                        docker-compose.yml
  */
-import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { clockOf } from '../packages/shared/src/kernel/progress.mjs';
 import { checks } from './lib/checks.mjs';
 import { explain } from './lib/explain.mjs';
 import { Failure, messageOf, Stopped } from './lib/failure.mjs';
-import { makeKeys } from './lib/keys.mjs';
-import { ensurePackages } from './lib/packages.mjs';
 import { dataDirectory, nodeBinary, root } from './lib/paths.mjs';
-import { handOverToProjectNode, isHandedOver } from './lib/project-node.mjs';
 import { ensureChromium } from './lib/servers/chromium.mjs';
 import { localImages } from './lib/servers/local-images.mjs';
-import { isAtLeast, newest, useNewestServers } from './lib/servers/newest.mjs';
 import { onEndSignal } from './lib/signals.mjs';
-import { startStack } from './lib/stack.mjs';
 import { compileCache } from './lib/start-process.mjs';
-import { createSupervisor, lastLines, runTool } from './lib/supervisor.mjs';
-import {
-  DEADLINE_FACTOR,
-  makeTemporaryDirectory,
-  mayRunTestsIn,
-  startTestServers,
-} from './lib/test-servers.mjs';
+import { runTool } from './lib/supervisor.mjs';
+import { createTestRun, mayRunTestsIn } from './lib/test-run.mjs';
 import { createSummary } from './lib/test-summary.mjs';
 import { stopwatch, within } from './lib/time.mjs';
 
@@ -43,30 +33,21 @@ const kinds = [...usualKinds, 'long', 'e2e', 'compose'];
  * the deployments pin, with the users and permissions of a deployment. The smoke test runs in that of `npm start`, on the servers of
  * the service tests.
  */
-const END_TO_END = { replicas: 2, isRestricted: true };
+const replicas = { smoke: 1, e2e: 2 };
 const startedAt = Date.now();
-const logDirectory = join(dataDirectory, 'test-logs');
 const log = (/** @type {string} */ line) => console.log(line);
 /** The option that runs the tests on the newest servers. */
 const newestServers = '--newest-servers';
 const summary = createSummary();
-const supervisor = createSupervisor({
-  onUnexpectedExit: (child) =>
-    log(`${child.name} has ended by itself (${child.ended}):\n${lastLines(child.logFile, 15)}`),
-});
-/** @type {string | undefined} */
-let temporary;
-/** @type {(() => Promise<void>)[]} cleanups for servers that are not child processes of the supervisor */
-const removals = [];
+const run = createTestRun({ logDirectory: join(dataDirectory, 'test-logs'), log });
+const { supervisor, directory, logDirectory } = run;
 /** @type {Promise<never> | undefined} */
 let ending;
 
 /** @param {number} exitCode @returns {Promise<never>} */
 function end(exitCode) {
   ending ??= (async () => {
-    await supervisor.stopAll();
-    await within(Promise.allSettled(removals.map((remove) => remove())), 10_000);
-    if (temporary) rmSync(temporary, { recursive: true, force: true, maxRetries: 5 });
+    await run.end();
     for (const line of summary.lines()) log(line);
     process.exit(exitCode);
   })();
@@ -101,12 +82,6 @@ function parse(args) {
 
 /** The type checkers are Go programs. With fewer garbage collections than the default (100), they take a fifth less CPU time. */
 const goCollections = '400';
-/** The keys of all processes, for tests that start some of them. They are made at the first call. */
-function keysDirectory() {
-  const directory = join(/** @type {string} */ (temporary), 'keys');
-  if (!existsSync(directory)) makeKeys(directory);
-  return directory;
-}
 
 /** Runs as many checks at a time as there are processors. @param {Set<string>} selected */
 async function runChecks(selected) {
@@ -129,13 +104,8 @@ async function runCheck({ name, group, args }) {
   if (!ok) log(readFileSync(logFile, 'utf8').slice(-8_000));
 }
 
-/**
- * @param {string[]} projects
- * @param {string[]} args
- * @param {NodeJS.ProcessEnv} environment
- * @param {string} directory
- */
-async function runJest(projects, args, environment, directory) {
+/** @param {string[]} projects @param {string[]} args @param {NodeJS.ProcessEnv} environment */
+async function runJest(projects, args, environment) {
   const resultFile = join(directory, `results-${projects[0]}.json`);
   const child = supervisor.start({
     name: 'jest',
@@ -154,13 +124,10 @@ async function runJest(projects, args, environment, directory) {
     env: {
       ...process.env,
       NODE_COMPILE_CACHE: compileCache(),
-      DEADLINE_FACTOR,
       ...environment,
-      TEST_KEYS_DIRECTORY: keysDirectory(),
+      ...run.variables(),
       TEST_RESULTS: resultFile,
       TEST_STARTED_AT: String(startedAt),
-      // Databases in the temporary directory are deleted with the directory.
-      ...(process.env.MONGODB_URI ? {} : { TEST_KEEP_DATABASES: '1' }),
     },
   });
   child.endExpected = true;
@@ -195,13 +162,9 @@ async function untilJestEnds(child, resultFile) {
  */
 async function runOnProduct(project, starting, browser, args) {
   const elapsed = stopwatch();
-  let servers;
   let stack;
-  const directory = join(/** @type {string} */ (temporary), project);
-  const replicas = project === 'e2e' ? END_TO_END.replicas : 1;
   try {
-    servers = await starting;
-    stack = await startStack({ supervisor, servers, directory, logDirectory, replicas });
+    stack = await run.startProduct(project, await starting, replicas[project]);
   } catch (error) {
     if (supervisor.closing) throw new Stopped();
     summary.count(false, `--only ${project}`);
@@ -209,14 +172,7 @@ async function runOnProduct(project, starting, browser, args) {
     return;
   }
   log(`the product is up after ${elapsed()}: ${stack.url}`);
-  const environment = {
-    ...servers.environment,
-    ...browser,
-    E2E_BASE_URL: stack.url,
-    E2E_SANDBOX_URL: stack.sandboxUrl,
-    E2E_STACK: stack.file,
-  };
-  await runJest([project], args, environment, directory);
+  await runJest([project], args, { ...stack.environment, ...browser });
   await stack.close();
 }
 
@@ -229,113 +185,50 @@ async function runStage(name, work) {
 async function main() {
   const { selected, forJest, isNewest } = parse(process.argv.slice(2));
   if (isNewest) summary.rerunBy = `npm test -- ${newestServers}`;
-  await ensurePackages({
-    logFile: join(logDirectory, 'npm-ci.log'),
-    log,
-    development: true,
-  });
-  await handOverToProjectNode();
-  mkdirSync(logDirectory, { recursive: true });
-  const directory = makeTemporaryDirectory();
-  temporary = directory;
-  const chosen = (/** @type {string[]} */ kinds) => kinds.filter((kind) => selected.has(kind));
-  const onProduct = /** @type {('smoke' | 'e2e')[]} */ (chosen(['smoke', 'e2e'])).filter(() =>
-    mayRunTestsIn('test/e2e', forJest),
-  );
-  const isOnShared = (/** @type {string} */ kind) => ['service', 'long', 'smoke'].includes(kind);
-  const starting = [...selected].some(isOnShared)
-    ? startNext('services', {
+  const hasProduct = (/** @type {string} */ kind) => selected.has(kind) && mayRunTestsIn('test/e2e', forJest);
+  const starting = ['service', 'long', 'smoke'].some((kind) => selected.has(kind))
+    ? run.startServers('services', {
         withS3: selected.has('long') && mayRunTestsIn('services/media/test', forJest),
         isNewest,
       })
     : undefined;
   // The end-to-end tests stop their servers.
-  const ofEndToEnd = onProduct.includes('e2e')
-    ? startNext('e2e', { isNewest, isRestricted: END_TO_END.isRestricted })
+  const ofEndToEnd = hasProduct('e2e')
+    ? run.startServers('e2e', { isNewest, isRestricted: true })
     : undefined;
-  // Tests often wait for servers, so there is one more worker than processors.
-  const workers = ['--maxWorkers', String(availableParallelism() + 1)];
   const runProjects = async (
     /** @type {string[]} */ projects,
     /** @type {NodeJS.ProcessEnv} */ environment,
   ) => {
     if (projects.length === 0) return;
+    // Tests often wait for servers, so there is one more worker than processors.
+    const workers = ['--maxWorkers', String(availableParallelism() + 1)];
     await runStage(`${projects.join(', ')} tests`, () =>
-      runJest(projects, [...workers, ...forJest], environment, directory),
+      runJest(projects, [...workers, ...forJest], environment),
     );
   };
-  if (selected.has('compose'))
-    await runProjects(['compose'], await localImages({ supervisor, logDirectory, log }));
+  if (selected.has('compose')) await runProjects(['compose'], await localImages(run));
   // The servers start meanwhile.
   if (checks.some(({ group }) => selected.has(group))) await runStage('checks', () => runChecks(selected));
   const servers = await starting;
   const needsBrowser = selected.has('long') || selected.has('e2e');
-  const chromium = needsBrowser ? await ensureChromium({ supervisor, logDirectory, log }) : undefined;
+  const chromium = needsBrowser ? await ensureChromium(run) : undefined;
   const browser = chromium ? { TEST_CHROMIUM: chromium } : {};
+  const onServers = ['unit', 'architecture', 'service', 'long'].filter((kind) => selected.has(kind));
   await Promise.all([
     // One run for all kinds: a second one would load every module again in each worker.
-    runProjects(chosen(['unit', 'architecture', 'service', 'long']), { ...servers?.environment, ...browser }),
+    runProjects(onServers, { ...servers?.environment, ...browser }),
     starting &&
-      onProduct.includes('smoke') &&
+      hasProduct('smoke') &&
       runStage('smoke tests', () => runOnProduct('smoke', starting, browser, forJest)),
     ofEndToEnd && runStage('end-to-end tests', () => runOnProduct('e2e', ofEndToEnd, browser, forJest)),
   ]);
 }
 
-/** Whether the caller chose servers. Their versions and users are outside of our control. */
-const hasGivenServers = () =>
-  ['MONGODB_URI', 'REDIS_URL', 'AMQP_URL'].some((variable) => process.env[variable]);
-
-/** Servers start one after another: two starts would install the same program at once. @type {Promise<unknown>} */
-let lastStart = Promise.resolve();
-
-/**
- * Starts the servers of one part of the tests after those of the part before.
- * @param {string} part names the directories of their data and logs
- * @param {{ withS3?: boolean, isNewest?: boolean, isRestricted?: boolean }} [options]
- */
-function startNext(part, options) {
-  const started = lastStart.then(() => startServersOf(part, options));
-  // Rejections are reported when the promises are awaited, after the work that needs no server.
-  started.catch(() => {});
-  lastStart = started.catch(() => {});
-  return started;
-}
-
-/** @param {string} part @param {{ withS3?: boolean, isNewest?: boolean, isRestricted?: boolean }} [options] */
-async function startServersOf(part, { withS3 = false, isNewest = false, isRestricted = false } = {}) {
-  const directory = join(/** @type {string} */ (temporary), part);
-  mkdirSync(directory);
-  const context = {
-    supervisor,
-    directory,
-    removals,
-    logDirectory: join(logDirectory, part),
-    log: (/** @type {string} */ line) => log(`${part}: ${line}`),
-  };
-  const isOurs = !hasGivenServers();
-  if (isNewest && isOurs) await useNewestServers(context);
-  const servers = await startTestServers(context, { withS3, isRestricted: isRestricted && isOurs });
-  if (isNewest && isOurs) assertNewest(servers);
-  return servers;
-}
-
-/** @param {import('./lib/servers/index.mjs').Servers} servers */
-function assertNewest({ redis, rabbitmq }) {
-  for (const { name, version } of [redis, rabbitmq]) {
-    const least = newest[/** @type {keyof typeof newest} */ (name)];
-    // A Redis with users tells its version to none of them.
-    if (version && !isAtLeast(least, version))
-      throw new Failure(`These tests need ${name} ${least.join('.')}; this one is ${version}.`);
-  }
-}
-
 onEndSignal(() => {
-  if (isHandedOver()) return;
   summary.count(false);
   void end(130);
 });
-process.once('exit', () => supervisor.killAll());
 try {
   await main();
 } catch (error) {

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { dataDirectory, findExecutable } from '../../scripts/lib/paths.mjs';
-import { aptInstall, canInstall } from '../../scripts/lib/servers/apt.mjs';
+import { findOrInstall } from '../../scripts/lib/servers/apt.mjs';
 import { runTool } from '../../scripts/lib/supervisor.mjs';
 
 /** Packages that the benchmarks compare the product with. The product itself uses none of them. */
@@ -50,8 +50,7 @@ export async function preparePeers({ supervisor, logDirectory, log }, { withPeer
     args: ['install', pocketBase],
     env: { ...process.env, GOBIN: home },
   });
-  if (!findExecutable('wrk') && canInstall()) await aptInstall(supervisor, ['wrk'], logDirectory);
-  const wrk = findExecutable('wrk');
+  const wrk = await findOrInstall({ supervisor, logDirectory, log }, 'wrk');
   if (!wrk) skipped.push('Without wrk, which apt-get cannot install here, no request is measured.');
   const versions = Object.entries(packages).map(([name, version]) => `${name}@${version}`);
   const peers = withPeers ? await ensure(versions.join('_'), 'npm', npm) : undefined;

@@ -209,10 +209,7 @@ export async function verifyBackup(directory) {
   return manifest;
 }
 
-/**
- * Replaces the data with the backup's. The old data is kept until the restore is complete.
- * @param {string} directory
- */
+/** Replaces the data with the backup's. The old data is kept until the restore is complete. @param {string} directory */
 export async function placeData(directory) {
   const replaced = ownData();
   const backupFolder = join(dataDirectory, `replaced-${new Date().toISOString().replaceAll(/[:.]/g, '-')}`);

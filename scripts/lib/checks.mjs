@@ -3,10 +3,7 @@ import { dataDirectory, root } from './paths.mjs';
 
 /** @typedef {{ name: string, group: 'typecheck' | 'lint', args: string[] }} Check */
 
-/**
- * Source checks, run with the project's own Node, slowest first. Each is counted as one test.
- * @type {Check[]}
- */
+/** Source checks, run with the project's own Node, slowest first. Each is counted as one test. @type {Check[]} */
 export const checks = [
   { name: 'type check', group: 'typecheck', args: tsc('tsconfig.json') },
   {

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { makeKeys, privateKey, publicKeys } from './keys.mjs';
+import { makeKeys } from './keys.mjs';
 import { nodeBinary, root } from './paths.mjs';
 import { programOf, services, variablePrefix } from './process-definitions.mjs';
 
@@ -77,7 +77,7 @@ export function sharedEnvironment({ directory, ports, publicUrl, sandbox, server
     FIRST_ADMINISTRATOR_EMAIL: 'administrator@example.com',
     FIRST_ADMINISTRATOR_PHONE: '+989120000001',
     FIRST_ADMINISTRATOR_PASSWORD: 'demo-password-1',
-    PUBLIC_KEYS_DIRECTORY: publicKeys(keys),
+    PUBLIC_KEYS_DIRECTORY: join(keys, 'public'),
     OAUTH_SECRET: caller.OAUTH_SECRET ?? secretIn(directory, 'oauth-secret'),
     SECOND_FACTOR_KEY: caller.SECOND_FACTOR_KEY ?? secretIn(directory, 'second-factor-key'),
     ...addresses,
@@ -102,7 +102,7 @@ export function ownEnvironment({ name }, ports, environment) {
   const keys = dirname(environment.PUBLIC_KEYS_DIRECTORY ?? '');
   return {
     HTTP_PORT: String(http),
-    PRIVATE_KEY_DIRECTORY: privateKey(keys, program),
+    PRIVATE_KEY_DIRECTORY: join(keys, 'private', program),
     ...(grpc ? { GRPC_PORT: String(grpc) } : {}),
     ...(operations ? { OPERATIONS_PORT: String(operations) } : {}),
     // Tests do not call the providers' own addresses, so any free port will do.

@@ -21,11 +21,7 @@ export function fullDisk(leastMib = LEAST_MIB) {
   return undefined;
 }
 
-/**
- * The failure message for the user.
- * @param {string} command
- * @param {unknown} error
- */
+/** The failure message for the user. @param {string} command @param {unknown} error */
 export function explain(command, error) {
   const { code } = /** @type {NodeJS.ErrnoException} */ (error ?? {});
   if (code === 'ENOSPC' || code === 'EDQUOT')

@@ -55,14 +55,10 @@ export function greeting({
     'Demo accounts. The password of each is demo-password-1:',
     ...demoAccounts.map(([name, remark]) => `  ${name?.padEnd(14)} ${remark}`),
     '',
-    sandbox
-      ? 'Try it: sign in, request the code that deletes the account, and read the code in the SMS inbox:'
-      : 'Try it: sign in, request the code that deletes the account, and see whether all services are up:',
+    `Try it: sign in and request the code that deletes the account${sandbox ? ', which the SMS inbox has' : ''}:`,
     `  TOKEN=$(curl -s ${gateway}/api/v1/auth/login ${json} -d '{"login":"athlete","password":"demo-password-1"}' | grep -o '"token":"[^"]*' | cut -d'"' -f4); curl -sw '\\n' ${gateway}/api/v1/auth/me ${bearer}`,
     `  curl -sw '\\n' ${gateway}/api/v1/auth/delete-account ${bearer} ${json} -d '{"current_password":"demo-password-1"}'`,
-    sandbox
-      ? `  curl -sw '\\n' '${sandbox}/_sandbox/sms?receptor=09120000003'`
-      : `  curl -sw '\\n' ${operations}/health/services`,
+    ...(sandbox ? [`  curl -sw '\\n' '${sandbox}/_sandbox/sms?receptor=09120000003'`] : []),
     '',
     ...(inspectors.size > 0
       ? [

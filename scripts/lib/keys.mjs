@@ -14,9 +14,3 @@ export const makeKeys = (directory) =>
     [...nodeFlags, join(root, 'packages/shared/src/process-identity/keys-cli.ts'), 'create', directory],
     { stdio: ['ignore', 'ignore', 'inherit'] },
   );
-
-/** The directory of all processes' public keys. @param {string} directory */
-export const publicKeys = (directory) => join(directory, 'public');
-
-/** The directory of one process's private key. @param {string} directory @param {string} name */
-export const privateKey = (directory, name) => join(directory, 'private', name);

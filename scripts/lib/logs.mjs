@@ -2,7 +2,7 @@ import { closeSync, existsSync, fstatSync, openSync, readSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** @param {string} directory @param {string} name */
-export const logFileOf = (directory, name) => join(directory, `${name}.log`);
+const logFileOf = (directory, name) => join(directory, `${name}.log`);
 
 /** How much of the existing log is shown before new lines. */
 const LAST_BYTES = 64 * 1024;

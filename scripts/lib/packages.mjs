@@ -21,15 +21,9 @@ import { pause } from './time.mjs';
  * @property {string} [integrity]
  * @property {boolean} [dev] only development needs it
  * @property {boolean} [optional]
- * @property {string[]} [os]
- * @property {string[]} [cpu]
- * @property {string[]} [libc]
  */
 
-/**
- * @param {string} file
- * @returns {Record<string, LockedPackage>} the packages by path; none without a readable file
- */
+/** @param {string} file @returns {Record<string, LockedPackage>} the packages by path; none without a readable file */
 function readLock(file) {
   try {
     return JSON.parse(readFileSync(join(root, file), 'utf8')).packages;
@@ -64,7 +58,8 @@ function missingInstallation(development) {
   const locked = readLocked();
   const outdated = locked.filter(([path, { version, integrity }]) => {
     const existing = installed[path];
-    return existing?.version !== version || existing?.integrity !== integrity;
+    // The link of a workspace has no version.
+    return !existing || existing.version !== version || existing.integrity !== integrity;
   });
   const missing = outdated.filter(([path, { optional }]) => installed[path] || !optional);
   const isRunnable = locked.length > 0 && missing.every(([, { dev }]) => dev) && nodeWorks();
@@ -77,16 +72,6 @@ function missingInstallation(development) {
   return { isAddition: true, development, incomplete: outdated.map(([path]) => path) };
 }
 
-/** @param {readonly string[] | undefined} allowed @param {string} own */
-const allows = (allowed, own) =>
-  allowed === undefined ||
-  (allowed.some((name) => !name.startsWith('!')) ? allowed.includes(own) : !allowed.includes(`!${own}`));
-
-const libcOf = () => {
-  const report = /** @type {{ header: { glibcVersionRuntime?: string } }} */ (process.report.getReport());
-  return report.header.glibcVersionRuntime === undefined ? 'musl' : 'glibc';
-};
-
 /** @typedef {(present: number, total: number) => void} OnCount */
 
 /**
@@ -97,16 +82,9 @@ const libcOf = () => {
  * @param {() => Promise<T>} work
  */
 async function whileCounting(development, onCount, work) {
-  const libc = libcOf();
-  // npm skips packages of other platforms.
+  // npm skips optional packages of other platforms.
   const files = readLocked()
-    .filter(
-      ([, entry]) =>
-        (development || !entry.dev) &&
-        allows(entry.os, process.platform) &&
-        allows(entry.cpu, process.arch) &&
-        allows(entry.libc, libc),
-    )
+    .filter(([, { dev, optional }]) => !optional && (development || !dev))
     .map(([path]) => join(root, path, 'package.json'));
   const count = () => onCount(files.filter((file) => existsSync(file)).length, files.length);
   count();

@@ -10,23 +10,18 @@ export const nodeBinary = join(root, 'node_modules', 'node', 'bin', 'node');
 
 export const dataDirectory = resolve(root, process.env.DATA_DIRECTORY || '.data');
 
-/**
- * A download directory shared by all clones. It is in the user's cache, or next to the data if the home directory is not
- * writable.
- * @param {string} name
- */
+/** The logs of `npm start`. */
+export const logDirectory = join(dataDirectory, 'logs');
+
+/** The record of the processes of `npm start`. */
+export const recordFile = join(dataDirectory, 'processes.json');
+
+/** A download directory shared by all clones of this user. @param {string} name */
 export function cacheDirectory(name) {
   const base = process.env.XDG_CACHE_HOME || join(homedir(), '.cache');
-  const preferred = join(base, 'fitness-platform', name);
-  try {
-    mkdirSync(preferred, { recursive: true });
-    accessSync(preferred, constants.W_OK);
-    return preferred;
-  } catch {
-    const fallback = join(dataDirectory, 'cache', name);
-    mkdirSync(fallback, { recursive: true });
-    return fallback;
-  }
+  const directory = join(base, 'fitness-platform', name);
+  mkdirSync(directory, { recursive: true });
+  return directory;
 }
 
 /**

@@ -8,12 +8,8 @@ import { Failure } from './failure.mjs';
  * @property {string} variable the environment variable that changes it
  */
 
-/**
- * @param {number} port
- * @param {string} host
- * @returns {Promise<import('node:net').Server | undefined>} undefined when the port is taken
- */
-function listen(port, host) {
+/** @param {number} port @returns {Promise<import('node:net').Server | undefined>} undefined when the port is taken */
+function listen(port) {
   return new Promise((resolve, reject) => {
     const server = createServer();
     server.once('error', (error) => {
@@ -21,18 +17,15 @@ function listen(port, host) {
       if (code === 'EADDRINUSE' || code === 'EACCES') resolve(undefined);
       else reject(error);
     });
-    server.listen({ port, host, exclusive: true }, () => resolve(server));
+    server.listen({ port, host: '127.0.0.1', exclusive: true }, () => resolve(server));
   });
 }
 
 /** @param {import('node:net').Server} server @returns {Promise<void>} */
 const close = (server) => new Promise((resolve) => server.close(() => resolve()));
 
-/**
- * @param {PortNeed[]} needs
- * @param {{ host?: string }} [options]
- */
-export async function assertFree(needs, { host = '127.0.0.1' } = {}) {
+/** @param {PortNeed[]} needs */
+export async function assertFree(needs) {
   const seen = new Map();
   for (const { port, part, variable } of needs) {
     const other = seen.get(port);
@@ -40,7 +33,7 @@ export async function assertFree(needs, { host = '127.0.0.1' } = {}) {
     seen.set(port, part);
   }
   for (const { port, part, variable } of needs) {
-    const server = await listen(port, host);
+    const server = await listen(port);
     if (!server) {
       throw new Failure(
         `Port ${port}, which ${part} needs, is already taken: free it, or choose another one with ${variable}.`,
@@ -66,7 +59,7 @@ export async function freePorts(count, reserved = []) {
     if (attempt > 1_000) throw new Failure(`There are no ${count} free ports on 127.0.0.1.`);
     const port = lowestFree + Math.floor(Math.random() * (highestFree - lowestFree));
     const isTaken = bound.has(port) || reserved.includes(port);
-    const server = isTaken ? undefined : await listen(port, '127.0.0.1');
+    const server = isTaken ? undefined : await listen(port);
     if (server) bound.set(port, server);
   }
   await Promise.all([...bound.values()].map(close));

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdirSync, readdirSync, readFileSync, readlinkSync, symlinkSync } from 'node:fs';
+import { globSync, mkdirSync, readdirSync, readFileSync, readlinkSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { Failure } from './failure.mjs';
@@ -20,11 +20,7 @@ export function previousRelease() {
   return commit;
 }
 
-/**
- * Checks out a commit, with its packages, into a directory that must not exist yet.
- * @param {string} commit
- * @param {string} directory
- */
+/** Checks out a commit, with its packages, into a directory that must not exist yet. @param {string} commit @param {string} directory */
 export async function checkOutRelease(commit, directory) {
   const git = (/** @type {string[]} */ args) => run('git', ['-C', root, ...args]);
   const find = () => git(['cat-file', '-e', `${commit}^{commit}`]);
@@ -52,28 +48,16 @@ export async function checkOutRelease(commit, directory) {
  * @param {string} directory
  */
 function linkPackages(directory) {
-  const folders = ['.', 'gateway', ...['packages', 'services'].flatMap((parent) => within(parent))];
-  for (const folder of folders) linkFolder(join(folder, 'node_modules'), directory);
+  const packages = globSync(['node_modules', '*/node_modules', '{packages,services}/*/node_modules'], {
+    cwd: root,
+  });
+  for (const folder of packages) linkFolder(folder, directory);
 }
-
-/** @param {string} parent */
-const within = (parent) =>
-  readdirSync(join(root, parent), { withFileTypes: true })
-    .filter((entry) => entry.isDirectory())
-    .map(({ name }) => join(parent, name));
 
 /** @param {string} folder @param {string} directory */
 function linkFolder(folder, directory) {
-  /** @type {import('node:fs').Dirent[]} */
-  let entries;
-  try {
-    entries = readdirSync(join(root, folder), { withFileTypes: true });
-  } catch {
-    // This workspace installs no packages.
-    return;
-  }
   mkdirSync(join(directory, folder), { recursive: true });
-  for (const entry of entries) {
+  for (const entry of readdirSync(join(root, folder), { withFileTypes: true })) {
     const path = join(folder, entry.name);
     if (entry.isSymbolicLink()) symlinkSync(readlinkSync(join(root, path)), join(directory, path));
     else if (entry.name.startsWith('@')) linkFolder(path, directory);

@@ -60,50 +60,43 @@ export const variablePrefix = (name) => name.toUpperCase().replaceAll('-', '_');
 
 /** @typedef {Map<string, { http: number, grpc?: number, operations?: number, providers?: number, smtp?: number }>} ProcessPorts */
 
-/**
- * The ports of the environment, or the default ones.
- * @param {Process[]} selected
- * @returns {ProcessPorts}
- */
+/** The ports that a process may have, with the end of the variable that changes each, and its name in messages. */
+const portKinds = /** @type {const} */ ([
+  { key: 'http', usual: 'httpPort', variable: 'HTTP_PORT', title: '' },
+  { key: 'grpc', usual: 'grpcPort', variable: 'GRPC_PORT', title: ' (gRPC)' },
+  { key: 'operations', usual: 'operationsPort', variable: 'OPERATIONS_PORT', title: ' (operations)' },
+  { key: 'smtp', usual: 'smtpPort', variable: 'SMTP_PORT', title: ' (SMTP)' },
+  { key: 'providers', usual: 'providerPort', variable: 'PROVIDER_PORT', title: '' },
+]);
+
+/** The ports of the environment, or the default ones. @param {Process[]} selected @returns {ProcessPorts} */
 export function usualPorts(selected) {
   return new Map(
-    selected.map(({ name, httpPort, grpcPort, operationsPort, providerPort, smtpPort }) => {
-      const prefix = variablePrefix(name);
-      return [
-        name,
-        {
-          http: portFrom(`${prefix}_HTTP_PORT`, httpPort),
-          ...(grpcPort ? { grpc: portFrom(`${prefix}_GRPC_PORT`, grpcPort) } : {}),
-          ...(operationsPort ? { operations: portFrom(`${prefix}_OPERATIONS_PORT`, operationsPort) } : {}),
-          ...(providerPort ? { providers: portOrFree(`${prefix}_PROVIDER_PORT`, providerPort) } : {}),
-          ...(smtpPort ? { smtp: portFrom(`${prefix}_SMTP_PORT`, smtpPort) } : {}),
-        },
-      ];
+    selected.map((part) => {
+      const ports = portKinds.flatMap(({ key, usual, variable }) => {
+        const port = part[usual];
+        return port ? [[key, portFrom(`${variablePrefix(part.name)}_${variable}`, port)]] : [];
+      });
+      return [part.name, Object.fromEntries(ports)];
     }),
   );
 }
 
 /** @param {ProcessPorts} ports @returns {import('./ports.mjs').PortNeed[]} */
-export function portNeeds(ports) {
-  return [...ports].flatMap(([name, { http, grpc, operations, providers, smtp }]) => {
-    const prefix = variablePrefix(name);
-    return [
-      { port: http, part: `the ${name}`, variable: `${prefix}_HTTP_PORT` },
-      ...(grpc ? [{ port: grpc, part: `the ${name} (gRPC)`, variable: `${prefix}_GRPC_PORT` }] : []),
-      ...(operations
-        ? [{ port: operations, part: `the ${name} (operations)`, variable: `${prefix}_OPERATIONS_PORT` }]
-        : []),
-      ...(smtp ? [{ port: smtp, part: `the ${name} (SMTP)`, variable: `${prefix}_SMTP_PORT` }] : []),
-      ...(providers
-        ? emulatedProviders.map((title, index) => ({
-            port: providers + index,
-            part: `the ${name} (${title})`,
-            variable: `${prefix}_PROVIDER_PORT`,
+export const portNeeds = (ports) =>
+  [...ports].flatMap(([name, own]) =>
+    portKinds.flatMap(({ key, variable, title }) => {
+      const first = own[key];
+      const titles = key === 'providers' ? emulatedProviders.map((provider) => ` (${provider})`) : [title];
+      return first
+        ? titles.map((each, index) => ({
+            port: first + index,
+            part: `the ${name}${each}`,
+            variable: `${variablePrefix(name)}_${variable}`,
           }))
-        : []),
-    ];
-  });
-}
+        : [];
+    }),
+  );
 
 /** The port of each inspector. Editors expect the first one by default. @param {string[]} names */
 export const inspectorPorts = (names) =>
@@ -117,48 +110,36 @@ export const inspectorPortNeeds = (inspectors) =>
     variable: 'INSPECTOR_PORT',
   }));
 
-/**
- * Server ports, far from the standard ones, which the system's MongoDB, Redis or RabbitMQ may use.
- * @returns {import('./servers/candidate.mjs').ServerPorts}
- */
-export const usualServerPorts = () => ({
-  mongodb: portFrom('MONGODB_PORT', 27117),
-  redis: portFrom('REDIS_PORT', 6479),
-  rabbitmq: portFrom('RABBITMQ_PORT', 5772),
-  rabbitmqDistribution: portFrom('RABBITMQ_DISTRIBUTION_PORT', 25772),
-  epmd: portFrom('EPMD_PORT', 4469),
-});
+/** Far from the standard ports, which the system's MongoDB, Redis or RabbitMQ may use. A given server needs none. */
+const serverPorts = [
+  { key: 'mongodb', usual: 27_117, part: 'MongoDB', variable: 'MONGODB_PORT', given: 'MONGODB_URI' },
+  { key: 'redis', usual: 6_479, part: 'Redis', variable: 'REDIS_PORT', given: 'REDIS_URL' },
+  { key: 'rabbitmq', usual: 5_772, part: 'RabbitMQ', variable: 'RABBITMQ_PORT', given: 'AMQP_URL' },
+  {
+    key: 'rabbitmqDistribution',
+    usual: 25_772,
+    part: 'RabbitMQ (distribution)',
+    variable: 'RABBITMQ_DISTRIBUTION_PORT',
+    given: 'AMQP_URL',
+  },
+  { key: 'epmd', usual: 4_469, part: 'RabbitMQ (epmd)', variable: 'EPMD_PORT', given: 'AMQP_URL' },
+];
 
-/**
- * Ports of the servers that this script itself starts.
- * @param {import('./servers/candidate.mjs').ServerPorts} ports
- * @returns {import('./ports.mjs').PortNeed[]}
- */
-export function serverPortNeeds(ports) {
-  const needs = [];
-  if (!process.env.MONGODB_URI) {
-    needs.push({ port: ports.mongodb, part: 'MongoDB', variable: 'MONGODB_PORT' });
-  }
-  if (!process.env.REDIS_URL) needs.push({ port: ports.redis, part: 'Redis', variable: 'REDIS_PORT' });
-  if (!process.env.AMQP_URL) {
-    needs.push(
-      { port: ports.rabbitmq, part: 'RabbitMQ', variable: 'RABBITMQ_PORT' },
-      {
-        port: ports.rabbitmqDistribution,
-        part: 'RabbitMQ (distribution)',
-        variable: 'RABBITMQ_DISTRIBUTION_PORT',
-      },
-      { port: ports.epmd, part: 'RabbitMQ (epmd)', variable: 'EPMD_PORT' },
-    );
-  }
-  return needs;
-}
+/** @returns {import('./servers/candidate.mjs').ServerPorts} */
+export const usualServerPorts = () =>
+  /** @type {any} */ (
+    Object.fromEntries(serverPorts.map(({ key, usual, variable }) => [key, portFrom(variable, usual)]))
+  );
 
-/** @param {string} variable @param {number} usual */
+/** The ports of the servers that this script itself starts. @returns {import('./ports.mjs').PortNeed[]} */
+export const serverPortNeeds = () =>
+  serverPorts
+    .filter(({ given }) => !process.env[given])
+    .map(({ usual, part, variable }) => ({ port: portFrom(variable, usual), part, variable }));
+
+/** 0 stands for any free port, which only the emulated providers may have. @param {string} variable @param {number} usual */
 function portFrom(variable, usual) {
-  const port = Number(process.env[variable]);
-  return Number.isInteger(port) && port > 0 && port < 65_536 ? port : usual;
+  const port = Number(process.env[variable] || usual);
+  const least = variable.endsWith('_PROVIDER_PORT') ? 0 : 1;
+  return Number.isInteger(port) && port >= least && port < 65_536 ? port : usual;
 }
-
-/** The port for a process; 0 means any free port. @param {string} variable @param {number} usual */
-const portOrFree = (variable, usual) => (process.env[variable] === '0' ? 0 : portFrom(variable, usual));

@@ -1,5 +1,3 @@
-import { readdirSync, rmSync } from 'node:fs';
-import { basename, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { Failure } from './failure.mjs';
 import { freePorts } from './ports.mjs';
@@ -17,10 +15,7 @@ function replicaCount(value = '1') {
   );
 }
 
-/**
- * @param {string[]} args of `scripts/start.mjs`
- * @throws {Failure} lists the accepted arguments
- */
+/** @param {string[]} args of `scripts/start.mjs` @throws {Failure} lists the accepted arguments */
 export function startOptions(args) {
   const options = /** @type {const} */ ({ dev: { type: 'boolean' }, replicas: { type: 'string' } });
   const { values, positionals, tokens } = parseArgs({
@@ -44,6 +39,14 @@ export function startOptions(args) {
   return { isDev, named: positionals, replicas: replicaCount(values.replicas) };
 }
 
+/** The ports of a process. @param {import('./process-definitions.mjs').Process} part @param {() => number} next */
+export const portsOf = ({ operationsPort, smtpPort }, next) => ({
+  http: next(),
+  grpc: next(),
+  ...(operationsPort ? { operations: next() } : {}),
+  ...(smtpPort ? { smtp: next() } : {}),
+});
+
 /**
  * Adds replicas of the gateway and of each service, on free ports. With replicas, a balancer takes the public port instead of the
  * gateway. The sandbox keeps its state in memory, so it has no replicas.
@@ -63,12 +66,7 @@ export async function replicate(parts, ports, { count, reserved = [] }) {
   const further = replicated.flatMap((part) =>
     Array.from({ length: count - 1 }, (_, index) => ({ ...part, name: `${part.name}-${index + 2}` })),
   );
-  for (const { name, operationsPort } of further)
-    allPorts.set(name, {
-      http: next(),
-      grpc: next(),
-      ...(operationsPort ? { operations: next() } : {}),
-    });
+  for (const part of further) allPorts.set(part.name, portsOf(part, next));
   return { parts: [...parts, ...further], ports: allPorts };
 }
 
@@ -88,17 +86,4 @@ export async function startInOrder({ parts, ports }, start, balance) {
   const gateways = [...ports].filter(([name]) => programOf(name) === 'gateway');
   await balance(new Map(gateways.map(([name, { http }]) => [name, http])));
   await Promise.all(further.map(start));
-}
-
-/**
- * Removes logs of replicas that no longer exist. Otherwise they would be shown with the current ones.
- * @param {string} directory the log directory
- * @param {import('./process-definitions.mjs').ProcessPorts} ports
- */
-export function removeLogsOfOthers(directory, ports) {
-  for (const file of readdirSync(directory, { withFileTypes: true })) {
-    const name = basename(file.name, '.log');
-    if (file.name.endsWith('.log') && programOf(name) !== name && !ports.has(name))
-      rmSync(join(directory, file.name));
-  }
 }

@@ -16,7 +16,7 @@ const VHOST = 'fitness';
  * Servers with the users and permissions of a deployment: one user per process, and one for the tests.
  * @param {import('./servers/candidate.mjs').Context} context
  * @param {(picked: import('./servers/index.mjs').Picked) => void} [onUp]
- * @returns {Promise<{ servers: import('./servers/index.mjs').Servers, credentials: string }>}
+ * @returns {Promise<import('./servers/index.mjs').Servers & { credentials: string }>}
  */
 export async function startRestrictedServers(context, onUp) {
   const credentials = join(context.directory, 'credentials');
@@ -44,7 +44,7 @@ export async function startRestrictedServers(context, onUp) {
     AMQP_URL: `${as(servers.rabbitmq.uri)}/${VHOST}`,
   };
   const environmentOf = (/** @type {string} */ name) => ofProcess(credentials, name);
-  return { servers: { ...servers, environment, environmentOf }, credentials };
+  return { ...servers, environment, environmentOf, credentials };
 }
 
 /**

@@ -6,20 +6,17 @@ import { pause } from './time.mjs';
 /**
  * Calls `onEnd` on Ctrl-C, SIGTERM or a closed terminal. Under npm, one Ctrl-C may arrive twice, so `onEnd` must
  * ignore a second call.
- * @param {() => void} onEnd
+ * @param {(signal: NodeJS.Signals) => void} onEnd
  */
 export function onEndSignal(onEnd) {
   for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])) process.on(signal, onEnd);
   // Without these listeners, output to a closed terminal would end the process during its shutdown.
   process.stdout.on('error', () => {});
   process.stderr.on('error', () => {});
-  void watchParent(onEnd);
+  void watchParent(() => onEnd('SIGTERM'));
 }
 
-/**
- * Ends this process when npm has ended. npm cannot forward a SIGKILL.
- * @param {() => void} onEnd
- */
+/** Ends this process when npm has ended. npm cannot forward a SIGKILL. @param {() => void} onEnd */
 async function watchParent(onEnd) {
   if (!process.env.npm_lifecycle_event) return;
   const npm = npmProcess();

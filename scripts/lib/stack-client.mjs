@@ -40,8 +40,8 @@ export function connectStack(file = process.env.E2E_STACK) {
   const replicas = (program) => Object.values(describe().parts).filter((part) => part.program === program);
   /** Acts on all replicas of a process. @param {string} program @param {string} action @param {Record<string, string>} [environment] */
   const actOnAll = async (program, action, environment) => {
-    const replicas = Object.entries(describe().parts).filter(([, part]) => part.program === program);
-    const names = replicas.length > 0 ? replicas.map(([name]) => name) : [program];
+    const all = Object.entries(describe().parts).filter(([, part]) => part.program === program);
+    const names = all.length > 0 ? all.map(([name]) => name) : [program];
     await Promise.all(names.map((name) => act(name, action, environment)));
   };
   /** Sends SIGTERM: current requests are finished. Resolves when the process has ended. @param {string} name */

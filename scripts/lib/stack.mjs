@@ -6,10 +6,9 @@ import { sharedEnvironment } from './environment.mjs';
 import { messageOf } from './failure.mjs';
 import { freePorts } from './ports.mjs';
 import { processes, programOf, services, variablePrefix } from './process-definitions.mjs';
-import { replicate, startInOrder } from './replicas.mjs';
+import { portsOf, replicate, startInOrder } from './replicas.mjs';
 import { startBalancer } from './servers/balancer.mjs';
 import { startProcess } from './start-process.mjs';
-import { DEADLINE_FACTOR } from './test-servers.mjs';
 import { warmUp } from './warm-up.mjs';
 
 /**
@@ -18,9 +17,12 @@ import { warmUp } from './warm-up.mjs';
  * @property {import('./servers/index.mjs').Servers} servers
  * @property {string} directory for the data and the description
  * @property {string} logDirectory
- * @property {number} [replicas] number of replicas of the gateway and each service
+ * @property {number | undefined} [replicas] number of replicas of the gateway and each service
  * @property {string | undefined} [release] the directory of the release that the gateway and services start from at first
  */
+
+/** Deadlines of the product in tests, which a busy machine would otherwise fail. A test about a deadline sets its own. */
+export const DEADLINE_FACTOR = '10';
 
 /** The variables that processes get from the caller's environment. All others must not affect a test. */
 const passedOn = /^(PATH|HOME|LANG|LC_.*|TZ|TMPDIR|LOG_LEVEL|NODE_EXTRA_CA_CERTS|SSL_CERT_.*)$/;
@@ -91,7 +93,7 @@ export async function startStack({ supervisor, servers, directory, logDirectory,
       ({ name }) => start(name, name === 'sandbox' ? {} : { directory: release }),
       async (gateways) => {
         balancer = await startBalancer(
-          { supervisor, directory, logDirectory },
+          { supervisor, directory, logDirectory, log: console.error },
           { port: publicPort, gateways },
         );
       },
@@ -100,13 +102,20 @@ export async function startStack({ supervisor, servers, directory, logDirectory,
     await close();
     throw error;
   }
-  return { url: publicUrl, sandboxUrl: running.get('sandbox')?.url ?? '', file, start, stop, close };
+  const sandboxUrl = running.get('sandbox')?.url ?? '';
+  const environment = { E2E_BASE_URL: publicUrl, E2E_SANDBOX_URL: sandboxUrl, E2E_STACK: file };
+  return {
+    url: publicUrl,
+    sandboxUrl,
+    environment: { ...servers.environment, ...environment },
+    file,
+    start,
+    stop,
+    close,
+  };
 }
 
-/**
- * @param {import('./start-process.mjs').RunningProcess} running
- * @param {import('./process-definitions.mjs').ProcessPorts} ports
- */
+/** @param {import('./start-process.mjs').RunningProcess} running @param {import('./process-definitions.mjs').ProcessPorts} ports */
 function describePart({ part, child, url, environment }, ports) {
   const { http, grpc, operations } = ports.get(part.name) ?? {};
   return {
@@ -123,19 +132,8 @@ function describePart({ part, child, url, environment }, ports) {
 }
 
 async function chosenPorts() {
-  const free = await freePorts(processes.length * 3);
-  const next = () => free.pop() ?? 0;
-  return new Map(
-    processes.map(({ name, operationsPort, smtpPort }) => [
-      name,
-      {
-        http: next(),
-        grpc: next(),
-        ...(operationsPort ? { operations: next() } : {}),
-        ...(smtpPort ? { smtp: next() } : {}),
-      },
-    ]),
-  );
+  const free = await freePorts(processes.length * 4);
+  return new Map(processes.map((part) => [part.name, portsOf(part, () => free.pop() ?? 0)]));
 }
 
 /**

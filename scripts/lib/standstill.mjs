@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Failure, Stopped } from './failure.mjs';
-import { dataDirectory } from './paths.mjs';
+import { dataDirectory, recordFile } from './paths.mjs';
 import { runningSupervisor, startTimeOf } from './supervisor.mjs';
 import { pause } from './time.mjs';
 
@@ -61,11 +61,10 @@ export function standStillOnRequest({ supervisor, isUp, log, fail }) {
 /**
  * For `npm run backup`: runs `work` while the product is paused, then resumes a product that was running.
  * @template T
- * @param {string} recordFile the record file of `npm start`
  * @param {() => Promise<T>} work
  * @returns {Promise<T>}
  */
-export async function whileStandingStill(recordFile, work) {
+export async function whileStandingStill(work) {
   const running = runningSupervisor(recordFile);
   if (!running) return work();
   rmSync(readyFile, { force: true });

@@ -32,17 +32,14 @@ import { pause, within } from './time.mjs';
  * @property {() => Promise<unknown>} [restart] restarts it after an unexpected end; resolves when it is ready
  * @property {boolean} [restartsOnChange] its starter restarts it after a change of its sources
  *
- * @typedef {object} Child
- * @property {string} name
- * @property {Tier} tier
+ * @typedef {object} Running
  * @property {number} pid
- * @property {string | undefined} logFile
  * @property {boolean} endExpected whether its end is not reported, because it is being stopped or its starter handles the end
  * @property {string | undefined} ended how it ended; undefined while it runs
  * @property {Promise<void>} exited
  * @property {(graceMs: number) => Promise<void>} stop
- * @property {(() => Promise<unknown>) | undefined} restart
- * @property {boolean} restartsOnChange
+ *
+ * @typedef {Launch & Running} Child
  *
  * @typedef {ReturnType<typeof createSupervisor>} Supervisor
  */
@@ -63,21 +60,26 @@ const LOG_LIMIT = { bytes: 64 * 1024 ** 2, checkMs: 5_000 };
 /**
  * Starts processes, each in a separate process group. A Ctrl-C in the terminal then reaches only this process,
  * which decides the order. A signal to the group also ends processes that the child has started.
- * @param {{ recordFile?: string, url?: string, onUnexpectedExit?: (child: Child) => void, logLimit?: typeof LOG_LIMIT }} [options]
- *   url: address of the product, for the record
+ * @param {{ recordFile?: string, url?: string, isDisposable?: boolean, onUnexpectedExit?: (child: Child) => void, logLimit?: typeof LOG_LIMIT }} [options]
+ *   url: address of the product, for the record; isDisposable: nobody needs the data, so only tools get time for an orderly end
  */
-export function createSupervisor({ recordFile, url, onUnexpectedExit, logLimit = LOG_LIMIT } = {}) {
+export function createSupervisor({
+  recordFile,
+  url,
+  isDisposable,
+  onUnexpectedExit,
+  logLimit = LOG_LIMIT,
+} = {}) {
   /** @type {Set<Child>} */
   const children = new Set();
   let closing = false;
   let recorded = false;
-  let startedAny = false;
 
   const record = () => {
     if (!recordFile) return;
     recorded = true;
     try {
-      writeRecord(recordFile, children, url);
+      writeRecord(recordFile, recordOf(children, url));
     } catch {
       // The disk may be full. The record matters only after a kill, and the processes must still end in order.
     }
@@ -95,10 +97,8 @@ export function createSupervisor({ recordFile, url, onUnexpectedExit, logLimit =
     const pid = started.pid ?? 0;
     /** @type {Child} */
     const child = {
-      name: launch.name,
-      tier: launch.tier,
+      ...launch,
       pid,
-      logFile: launch.logFile,
       endExpected: false,
       ended: undefined,
       exited: ended.then((how) => {
@@ -112,10 +112,7 @@ export function createSupervisor({ recordFile, url, onUnexpectedExit, logLimit =
         if (!child.endExpected && !closing) onUnexpectedExit?.(child);
       }),
       stop: (graceMs) => stopChild(child, graceMs),
-      restart: launch.restart,
-      restartsOnChange: launch.restartsOnChange === true,
     };
-    startedAny = true;
     if (!failed) children.add(child);
     record();
     return child;
@@ -125,7 +122,7 @@ export function createSupervisor({ recordFile, url, onUnexpectedExit, logLimit =
     closing = true;
     for (const { tier, graceMs } of stoppingOrder) {
       const ofTier = [...children].filter((child) => child.tier === tier);
-      await Promise.all(ofTier.map((child) => child.stop(graceMs)));
+      await Promise.all(ofTier.map((child) => child.stop(isDisposable && tier !== 'tool' ? 0 : graceMs)));
     }
     // Without a record by this run, the file belongs to another run.
     if (recordFile && recorded) rmSync(recordFile, { force: true });
@@ -153,9 +150,6 @@ export function createSupervisor({ recordFile, url, onUnexpectedExit, logLimit =
     start,
     stopAll,
     pauseEach,
-    get startedAny() {
-      return startedAny;
-    },
     get closing() {
       return closing;
     },
@@ -247,10 +241,7 @@ export async function runTool(supervisor, { timeoutMs = 15 * 60_000, ...launch }
   return child.ended === 'exit code 0';
 }
 
-/**
- * @param {string | undefined} logFile
- * @param {number} lines
- */
+/** @param {string | undefined} logFile @param {number} lines */
 export function lastLines(logFile, lines) {
   if (logFile === undefined) return '';
   try {
@@ -303,25 +294,27 @@ export function startTimeOf(pid) {
   }
 }
 
-/** @param {string} recordFile @param {Set<Child>} children @param {string} [url] */
-function writeRecord(recordFile, children, url) {
-  mkdirSync(dirname(recordFile), { recursive: true });
+/** @param {Iterable<Child>} children @param {string} [url] */
+function recordOf(children, url) {
   const entry = (/** @type {number} */ pid) => ({ pid, startTime: startTimeOf(pid) });
-  const record = {
+  return JSON.stringify({
     supervisor: { ...entry(process.pid), url },
     children: [...children].map((child) => ({ name: child.name, ...entry(child.pid) })),
-  };
-  // Other commands may read it at any time, so it is replaced atomically.
-  writeFileSync(`${recordFile}.new`, JSON.stringify(record));
+  });
+}
+
+/** Other commands may read the record at any time, so it is replaced at once. @param {string} recordFile @param {string} record */
+function writeRecord(recordFile, record) {
+  mkdirSync(dirname(recordFile), { recursive: true });
+  writeFileSync(`${recordFile}.new`, record);
   renameSync(`${recordFile}.new`, recordFile);
 }
 
 /** Makes this process the owner of a record that does not exist. @param {string} recordFile @returns {boolean} whether it is the owner */
 export function claimRecord(recordFile) {
   mkdirSync(dirname(recordFile), { recursive: true });
-  const record = { supervisor: { pid: process.pid, startTime: startTimeOf(process.pid) }, children: [] };
   const own = `${recordFile}.${process.pid}`;
-  writeFileSync(own, JSON.stringify(record));
+  writeFileSync(own, recordOf([]));
   try {
     // Unlike a write, this never shows an incomplete record.
     linkSync(own, recordFile);
@@ -343,11 +336,7 @@ export function runningSupervisor(recordFile) {
   return record && isAlive(record.supervisor) ? record.supervisor : undefined;
 }
 
-/**
- * Ends processes left behind by an earlier run that was killed.
- * @param {string} recordFile
- * @returns {Promise<string[]>} their names
- */
+/** Ends processes left behind by an earlier run that was killed. @param {string} recordFile @returns {Promise<string[]>} their names */
 export async function endLeftovers(recordFile) {
   const leftovers = readRecord(recordFile)?.children.filter(isAlive) ?? [];
   for (const { pid } of leftovers) signalGroup(pid, 'SIGTERM');

@@ -1,5 +1,4 @@
 /** The counts and the summary of `npm test`. */
-const SLOWEST = 10;
 
 /** Quotes a word for a POSIX shell. @param {string} word */
 const quoted = (word) => (/^[\w./:=-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`);
@@ -17,8 +16,6 @@ export function createSummary() {
   let [passed, failed] = [0, 0];
   /** @type {string[]} */
   const reruns = [];
-  /** @type {import('./jest/reporter.mjs').FileResult[]} */
-  const files = [];
   return {
     /** The command that reruns failed tests. */
     rerunBy: 'npm test --',
@@ -35,17 +32,11 @@ export function createSummary() {
     add(result) {
       passed += result.passed;
       failed += result.failed;
-      files.push(...result.files);
       const bad = result.files.filter((file) => !file.loaded || file.failed.length > 0);
       reruns.push(...bad.flatMap((file) => rerunsOf(file, this.rerunBy)));
     },
     lines() {
-      const slowest = files.toSorted((one, other) => other.seconds - one.seconds).slice(0, SLOWEST);
       return [
-        ...(files.length > SLOWEST ? ['', 'The slowest files:'] : []),
-        ...(files.length > SLOWEST
-          ? slowest.map(({ seconds, file }) => `${seconds.toFixed(1).padStart(7)} s  ${file}`)
-          : []),
         ...(reruns.length > 0 ? ['', 'Failed; run again with:', ...reruns.map((line) => `  ${line}`)] : []),
         '',
         `${passed} passed, ${failed} failed`,

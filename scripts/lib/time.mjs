@@ -17,10 +17,7 @@ export async function within(promise, milliseconds) {
   }
 }
 
-/**
- * Measures a duration.
- * @returns {() => string} the seconds since this call
- */
+/** Measures a duration. @returns {() => string} the seconds since this call */
 export function stopwatch() {
   const startedAt = performance.now();
   return () => `${((performance.now() - startedAt) / 1000).toFixed(1)} s`;

@@ -9,10 +9,7 @@ const source = /(?<!\.test)\.(?:ts|mjs|js|json|proto|css|html|svg)$/;
 /** One save is several events, and `git checkout` changes many files. */
 const momentMs = 200;
 
-/**
- * The directories of a program's sources: its workspace, and those that it depends on.
- * @param {string} main `<workspace>/src/main.ts`
- */
+/** The directories of a program's sources: its workspace, and those that it depends on. @param {string} main `<workspace>/src/main.ts` */
 export function sourceDirectories(main) {
   const directories = new Set([dirname(dirname(main))]);
   // Directories that are added meanwhile are visited too.

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { findExecutable } from '../../scripts/lib/paths.mjs';
-import { aptInstall, canInstall } from '../../scripts/lib/servers/apt.mjs';
+import { findOrInstall } from '../../scripts/lib/servers/apt.mjs';
 import { createSupervisor } from '../../scripts/lib/supervisor.mjs';
 
 const run = promisify(execFile);
@@ -16,8 +16,8 @@ const logs = mkdtempSync(join(tmpdir(), 'promtool-'));
 afterAll(() => rmSync(logs, { recursive: true, force: true }));
 
 beforeAll(async () => {
-  if (findExecutable('promtool') === undefined && canInstall())
-    await aptInstall(createSupervisor(), ['prometheus'], logs);
+  const context = { supervisor: createSupervisor(), logDirectory: logs, log: console.error };
+  await findOrInstall(context, 'promtool', 'prometheus');
 }, 5 * 60_000);
 
 const promtool = async (...args: string[]): Promise<string> => {

@@ -88,6 +88,7 @@ describe('a clone without packages', () => {
     type Packages = Record<string, { version?: string; dev?: boolean; optional?: boolean }>;
     const all: Packages = JSON.parse(read('package-lock.json')).packages;
     const production = Object.fromEntries(Object.entries(all).filter(([, { dev }]) => dev !== true));
+    const { 'node_modules/@fitness/shared': _link, ...withoutWorkspace } = production;
     /** The arguments that npm gets in a clone with these packages, and what remains of an incomplete one. */
     const installIn = (installed: Packages | undefined, ...options: string[]) => {
       const clone = cloneWith('echo "$*" >npm.txt');
@@ -121,6 +122,7 @@ describe('a clone without packages', () => {
       ['nothing if those for production are installed', '', production, []],
       ['nothing if all are installed', '', all, ['--include=dev']],
       ['all where all were installed before', 'ci --include=dev', { ...all, 'node_modules/zod': {} }, []],
+      ['the packages again for a new workspace', 'ci --omit=dev', withoutWorkspace, []],
     ])('npm installs %s', (_what, expected, installed, options) => {
       expect(installIn(installed, ...options).npm).toBe(expected);
     });

@@ -14,7 +14,7 @@ import sharp from 'sharp';
 import { parse, stringify } from 'yaml';
 import { findExecutable } from '../../scripts/lib/paths.mjs';
 import { freePorts } from '../../scripts/lib/ports.mjs';
-import { aptInstall, canInstall } from '../../scripts/lib/servers/apt.mjs';
+import { findOrInstall } from '../../scripts/lib/servers/apt.mjs';
 import { createSupervisor } from '../../scripts/lib/supervisor.mjs';
 import { type Dashboard, type Panel, pictureOf, type Series } from './dashboard-picture.ts';
 import { api, arm, deposit, eventually, expectStatus, login, register, sandbox, stack } from './support.ts';
@@ -49,8 +49,8 @@ const writeConfiguration = (): void => {
 let prometheus: ChildProcess;
 let address: string;
 beforeAll(async () => {
-  if (findExecutable('prometheus') === undefined && canInstall())
-    await aptInstall(createSupervisor(), ['prometheus'], directory);
+  const context = { supervisor: createSupervisor(), logDirectory: directory, log: console.error };
+  await findOrInstall(context, 'prometheus');
   writeConfiguration();
   const [port] = await freePorts(1);
   address = `http://127.0.0.1:${port}`;

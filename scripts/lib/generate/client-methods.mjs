@@ -73,10 +73,7 @@ const ordinaryName = (method, path, isList) => {
 /** @typedef {{ paths: Record<string, Record<string, Operation>>, components: { schemas: object } }} Document */
 /** @typedef {Record<string, any>} Operation */
 
-/**
- * Whether the response is `{data, links, meta}`.
- * @param {Operation} operation @param {Document} document
- */
+/** Whether the response is `{data, links, meta}`. @param {Operation} operation @param {Document} document */
 const isListOf = ({ responses }, { components }) => {
   const reference = /** @type {any} */ (responses)?.[200]?.content?.['application/json']?.schema?.$ref;
   const schema = /** @type {any} */ (components.schemas)[String(reference).split('/').at(-1) ?? ''];

@@ -1,2 +1,2 @@
 /** Jest's globalTeardown. */
-export { end as default } from './prepare.mjs';
+export { end as default } from './setup.mjs';

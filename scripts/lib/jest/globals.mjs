@@ -3,22 +3,8 @@
  * file gets its own suite.
  * @typedef {typeof import('@jest/globals')} Suite
  */
-/** @type {Suite['afterAll']} */
-export let afterAll;
-/** @type {Suite['afterEach']} */
-export let afterEach;
-/** @type {Suite['beforeAll']} */
-export let beforeAll;
-/** @type {Suite['beforeEach']} */
-export let beforeEach;
-/** @type {Suite['describe']} */
-export let describe;
-/** @type {Suite['expect']} */
-export let expect;
-/** @type {Suite['jest']} */
-export let jest;
-/** @type {Suite['test']} */
-export let test;
+export let [afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test] =
+  /** @type {any[]} */ ([]);
 
 /** @param {Suite} suite */
 export const use = (suite) => {

@@ -32,11 +32,7 @@ const timerControls = /** @type {const} */ ([
   'advanceTimersByTimeAsync',
 ]);
 
-/**
- * The part of the object `jest` that does not need jest's loader.
- * @param {Environment} environment
- * @param {any} config
- */
+/** The part of the object `jest` that does not need jest's loader. @param {Environment} environment @param {any} config */
 function createJest({ moduleMocker }, config) {
   const timers = new ModernFakeTimers({ config, global: globalThis });
   const controls = timerControls.map((name) => [name, timers[name].bind(timers)]);
@@ -52,10 +48,7 @@ function createJest({ moduleMocker }, config) {
   return { jest, restore };
 }
 
-/**
- * Loads a fresh copy for each test file, because jest-circus keeps state in its module and on the global object.
- * @param {string} path
- */
+/** Loads a fresh copy for each test file, because jest-circus keeps state in its module and on the global object. @param {string} path */
 function loadSuite(path) {
   Reflect.deleteProperty(globalThis, Symbol.for('EVENT_HANDLERS'));
   delete require.cache[path];

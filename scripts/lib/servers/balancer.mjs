@@ -1,14 +1,11 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Failure } from '../failure.mjs';
-import { findExecutable } from '../paths.mjs';
 import { pause } from '../time.mjs';
-import { aptInstall, canInstall } from './apt.mjs';
+import { findOrInstall } from './apt.mjs';
 import { processServer } from './candidate.mjs';
 
-/**
- * A header for `/health/ready`. In a request it selects a gateway; in a response it names the gateway that sent it.
- */
+/** A header for `/health/ready`. In a request it selects a gateway; in a response it names the gateway that sent it. */
 const GATEWAY = 'x-gateway';
 
 /**
@@ -52,22 +49,14 @@ ${[...gateways]
   .join('')}
 `;
 
-/** @param {Pick<import('./candidate.mjs').Context, 'supervisor' | 'logDirectory'>} context */
-async function findBalancer({ supervisor, logDirectory }) {
-  const installed = findExecutable('haproxy');
-  if (installed || !canInstall()) return installed;
-  await aptInstall(supervisor, ['haproxy'], logDirectory);
-  return findExecutable('haproxy');
-}
-
 /**
  * HAProxy in front of several gateways.
- * @param {Pick<import('./candidate.mjs').Context, 'supervisor' | 'directory' | 'logDirectory'>} context
+ * @param {Pick<import('./candidate.mjs').Context, 'supervisor' | 'directory' | 'logDirectory' | 'log'>} context
  * @param {{ port: number, gateways: Map<string, number> }} where
  * @returns {Promise<{ untilReady: (gateway: string) => Promise<void> }>} untilReady: resolves when the balancer sends requests to this gateway
  */
 export async function startBalancer(context, { port, gateways }) {
-  const command = await findBalancer(context);
+  const command = await findOrInstall(context, 'haproxy');
   if (!command)
     throw new Failure(
       'Several gateways need HAProxy in front, which is not on the PATH: install it (on Debian, as root: apt-get install haproxy).',

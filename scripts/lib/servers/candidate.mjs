@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { Failure, messageOf, PartEnded, Stopped } from '../failure.mjs';
 import { lastLines, watchProgress } from '../supervisor.mjs';
 import { pause, stopwatch } from '../time.mjs';
+import { findOrInstall } from './apt.mjs';
 import {
   containerProcess,
   daemonAnswers,
@@ -45,20 +46,10 @@ import {
  * @property {string} name
  * @property {string} uriVariable the environment variable with the address of a running server
  * @property {(uri: string, context: Context) => Promise<string | undefined>} check the problem with the given server, if any
- * @property {(uri: string) => Promise<string | undefined>} [version] of the running server
  * @property {Candidate[]} candidates in the order of preference
  * @property {string} advice how to get the server if no candidate works
  *
- * @typedef {object} Picked
- * @property {string} name
- * @property {string} uri
- * @property {string} version
- * @property {string} choice
- * @property {string} reason
- * @property {string} took
- * @property {() => Promise<void>} start
- * @property {() => Promise<void>} stop
- * @property {() => Promise<void>} remove
+ * @typedef {Server & { name: string, choice: string, reason: string, took: string }} Picked
  */
 
 const nothing = async () => {};
@@ -70,60 +61,30 @@ const nothing = async () => {};
  * @param {Context} context
  * @returns {Promise<Picked>}
  */
-export async function pick(definition, context) {
+export async function pick({ name, uriVariable, check, candidates, advice }, context) {
   const elapsed = stopwatch();
-  const uri = process.env[definition.uriVariable];
+  const uri = process.env[uriVariable];
   if (uri) {
-    const wrong = await definition.check(uri, context);
-    if (wrong) throw new Failure(`${definition.uriVariable} is set, but ${wrong}.`);
-    remember(context, definition.name);
-    const choice = 'the given server';
-    const reason = `${definition.uriVariable} is set`;
-    return {
-      name: definition.name,
-      uri,
-      version: await versionOf(definition, uri),
-      choice,
-      reason,
-      took: elapsed(),
-      start: nothing,
-      stop: nothing,
-      remove: nothing,
-    };
+    const wrong = await check(uri, context);
+    if (wrong) throw new Failure(`${uriVariable} is set, but ${wrong}.`);
+    remember(context, name);
+    const server = { uri, start: nothing, stop: nothing };
+    return { ...server, name, choice: 'the given server', reason: `${uriVariable} is set`, took: elapsed() };
   }
-  const last = context.ephemeral ? undefined : serversOf(context.directory).engines[definition.name];
-  const preferred = definition.candidates.filter(({ engine }) => engine === last);
-  const others = definition.candidates.filter(({ engine }) => engine !== last);
-  const skipped = [`${definition.uriVariable} is not set`];
-  for (const candidate of [...preferred, ...others]) {
+  const last = context.ephemeral ? undefined : serversOf(context.directory).engines[name];
+  const hasData = (/** @type {Candidate} */ { engine }) => Number(engine === last);
+  const skipped = [`${uriVariable} is not set`];
+  for (const candidate of candidates.toSorted((one, other) => hasData(other) - hasData(one))) {
     const server = await tryCandidate(candidate, context, skipped);
     if (!server) continue;
-    remember(context, definition.name, candidate.engine);
+    remember(context, name, candidate.engine);
     const reason = candidate.engine === last ? 'it has the data of the last start' : skipped.join(', ');
-    const { start, stop, remove = nothing } = server;
-    return {
-      name: definition.name,
-      uri: server.uri,
-      version: await versionOf(definition, server.uri),
-      choice: candidate.title,
-      reason,
-      took: elapsed(),
-      start,
-      stop,
-      remove,
-    };
+    return { ...server, name, choice: candidate.title, reason, took: elapsed() };
   }
-  throw new Failure(`${definition.name} is not available here (${skipped.join(', ')}). ${definition.advice}`);
+  throw new Failure(`${name} is not available here (${skipped.join(', ')}). ${advice}`);
 }
 
-/** The server's version; empty if unknown. @param {ServerDefinition} definition @param {string} uri */
-const versionOf = async (definition, uri) => (await definition.version?.(uri).catch(() => '')) ?? '';
-
-/**
- * @param {Candidate} candidate
- * @param {Context} context
- * @param {string[]} skipped collects the reason if the candidate does not work
- */
+/** @param {Candidate} candidate @param {Context} context @param {string[]} skipped collects the reason if the candidate does not work */
 async function tryCandidate(candidate, context, skipped) {
   try {
     const server = await candidate.find(context);
@@ -257,9 +218,23 @@ export function dockerCandidate(image, describe) {
 }
 
 /**
- * @param {import('./docker.mjs').Container & { uri: string, answers: () => Promise<boolean> }} container
- * @returns {Server}
+ * A program of this machine, which is installed from Debian's packages if it is missing.
+ * @param {string} program
+ * @param {(context: Context, command: string) => Server | string} serverOf
+ * @returns {Candidate}
  */
+export const programCandidate = (program, serverOf) => ({
+  engine: program,
+  title: program,
+  async find(context) {
+    const command = await findOrInstall(context, program);
+    return command
+      ? serverOf(context, command)
+      : `${program} is not on the PATH, and apt-get cannot install it`;
+  },
+});
+
+/** @param {import('./docker.mjs').Container & { uri: string, answers: () => Promise<boolean> }} container @returns {Server} */
 function testContainerServer(container) {
   /** @type {Awaited<ReturnType<typeof startTestContainer>> | undefined} */
   let started;

@@ -57,10 +57,7 @@ const clone = createHash('sha256').update(root).digest('hex').slice(0, 8);
 /** @param {string} name */
 const containerNameOf = (name) => `fitness-${name}-${clone}`;
 
-/**
- * Removes containers left behind by a killed run of this clone. Their data is in volumes.
- * @param {string[]} names
- */
+/** Removes containers left behind by a killed run of this clone. Their data is in volumes. @param {string[]} names */
 export async function removeContainers(names) {
   if (!(await daemonAnswers())) return;
   await docker(['rm', '-f', ...names.map(containerNameOf)], { timeoutMs: 20_000 });
@@ -78,20 +75,9 @@ export async function removeContainers(names) {
  * @property {Record<string, string>} [mounts] path in the container → file or directory, mounted read-only
  */
 
-/**
- * The command that runs the container in the foreground, with its data in a named volume.
- * @param {Container} container
- */
-export function containerProcess({
-  name,
-  image,
-  hostPort,
-  containerPort,
-  volume,
-  hostname,
-  args,
-  mounts = {},
-}) {
+/** The command that runs the container in the foreground, with its data in a named volume. @param {Container} container */
+export function containerProcess(container) {
+  const { name, image, hostPort, containerPort, volume, hostname, args, mounts = {} } = container;
   const containerName = containerNameOf(name);
   return {
     command: 'docker',
@@ -108,19 +94,9 @@ export function containerProcess({
   };
 }
 
-/**
- * Starts the container without persistent data. Testcontainers removes it even if this process is killed.
- * @param {Container} container
- */
-export async function startTestContainer({
-  image,
-  hostPort,
-  containerPort,
-  volume,
-  hostname,
-  args,
-  mounts = {},
-}) {
+/** Starts the container without persistent data. Testcontainers removes it even if this process is killed. @param {Container} container */
+export async function startTestContainer(container) {
+  const { image, hostPort, containerPort, volume, hostname, args, mounts = {} } = container;
   const { GenericContainer } = await import('testcontainers');
   const definition = new GenericContainer(image)
     .withExposedPorts({ container: containerPort, host: hostPort })

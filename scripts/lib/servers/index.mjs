@@ -12,6 +12,7 @@ import { redis } from './redis.mjs';
  * @property {Picked} rabbitmq
  * @property {NodeJS.ProcessEnv} environment the variables with their addresses
  * @property {(process: string) => NodeJS.ProcessEnv} [environmentOf] the variables of one process, instead of `environment`
+ * @property {string} [credentials] the directory with the users of all processes
  * @property {() => Promise<void>} remove ends anything that is not a child process of the supervisor
  */
 
@@ -24,7 +25,7 @@ import { redis } from './redis.mjs';
 export async function startServers(context, onUp = () => {}) {
   /** @type {Picked[]} */
   const up = [];
-  const remove = async () => void (await Promise.allSettled(up.map((server) => server.remove())));
+  const remove = async () => void (await Promise.allSettled(up.map((server) => server.remove?.())));
   const start = async (/** @type {import('./candidate.mjs').ServerDefinition} */ definition) => {
     const picked = await pick(definition, context);
     up.push(picked);

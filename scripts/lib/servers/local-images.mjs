@@ -14,7 +14,7 @@ const names = ['node', 'redis', 'rabbitmq', 'haproxy', 'mongodb'];
 
 /**
  * Builds the images of docker-compose.yml from Debian's testing suite if no registry can be reached.
- * @param {Pick<import('./candidate.mjs').Context, 'supervisor' | 'logDirectory' | 'log'>} context
+ * @param {import('./apt.mjs').InstallContext} context
  * @returns {Promise<NodeJS.ProcessEnv>} the variables that select the images in docker-compose.yml; empty if a registry answers
  */
 export async function localImages(context) {
@@ -39,7 +39,7 @@ export async function localImages(context) {
 /** @param {string} name */
 const imageOf = (name) => `fitness-local-${name}`;
 
-/** @param {Pick<import('./candidate.mjs').Context, 'supervisor' | 'logDirectory' | 'log'>} context @param {string} folder */
+/** @param {import('./apt.mjs').InstallContext} context @param {string} folder */
 async function collect(context, folder) {
   cpSync(directory, folder, { recursive: true });
   copyFileSync(nodeBinary, join(folder, 'node'));

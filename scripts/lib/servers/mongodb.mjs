@@ -50,7 +50,7 @@ function replicaSetAnswers({ packages }, uri, member) {
       .catch(() => false);
 }
 
-/** @param {Context} context @param {string} engine */
+/** @param {Context} context @param {string} engine the data of one cannot be read by another */
 function dataDirectory(context, engine) {
   const directory = join(context.directory, `mongodb-${engine}`);
   mkdirSync(directory, { recursive: true });
@@ -74,73 +74,49 @@ function mongodServer(context, command, engine) {
 }
 
 /**
- * A stand-in that speaks MongoDB's protocol. Without --sync-on-commit, a kill would lose the last acknowledged
- * transactions.
- * @param {Context} context
- * @param {string} engine
- * @param {string} command
- * @param {string[]} args arguments before the common options
- * @param {string} [uri]
+ * The stand-in, which speaks MongoDB's protocol: the last release whose wheels contain the server program. Each retryable write makes
+ * it sort all remembered ones, which costs more than the write itself (ADR 16). The driver therefore sends none.
  */
-function secantusServer(context, engine, command, args, uri = uriIn(context)) {
-  const directory = dataDirectory(context, engine);
-  const options = [
+const standIn = { name: 'secantusdb-0.6.0b17', requirement: 'SecantusDB==0.6.0b17', engine: 'secantusd-rs' };
+
+/** @param {import('./apt.mjs').InstallContext} context */
+const ensureStandIn = (context) =>
+  ensurePythonScript(context, {
+    server: 'MongoDB',
+    name: standIn.name,
+    requirements: [standIn.requirement],
+    script: standIn.engine,
+  });
+
+/**
+ * Without --sync-on-commit, a kill would lose the last acknowledged transactions. The write-ahead log is preallocated: 2 GiB by
+ * default, in memory during tests.
+ * @param {Context} context
+ */
+async function standInServer(context) {
+  const program = await ensureStandIn(context);
+  if (typeof program === 'string') return program;
+  const directory = dataDirectory(context, standIn.engine);
+  const args = [
+    ...program.args,
     ...['--host', '127.0.0.1', '--port', String(context.ports.mongodb), '--storage-path', directory],
-    ...['--cache-size', '512M', '--sync-on-commit'],
+    ...['--cache-size', '512M', '--log-file-max', '128MB', '--sync-on-commit'],
     ...(context.credentials ? ['--auth'] : []),
   ];
-  const launch = { name: 'mongodb', command, args: [...args, ...options], cwd: directory };
+  const uri = `${uriIn(context)}&retryWrites=false`;
+  const launch = { name: 'mongodb', command: program.command, args, cwd: directory };
   return processServer(context, uri, launch, replicaSetAnswers(context, uri, ''));
-}
-
-/** The server preallocates its write-ahead log: 2 GiB by default, in memory during tests. */
-const rustOptions = ['--log-file-max', '128MB'];
-
-/**
- * The last release whose wheels contain the server program, for systems with such a wheel. Each retryable write makes it sort
- * all remembered ones, which costs more than the write itself (ADR 16). The driver therefore sends none.
- */
-const prebuilt = {
-  requirement: 'SecantusDB==0.6.0b17',
-  script: 'secantusd-rs',
-  options: rustOptions,
-  query: '&retryWrites=false',
-};
-
-/** The same server in Python, several times slower, for systems where no such wheel fits or it was withdrawn. */
-const pythonServer = { requirement: 'SecantusDB==0.7.0b3', script: 'secantusd-py', options: [], query: '' };
-
-/**
- * @param {Context} context
- * @param {string} engine
- * @param {{ requirement: string, script: string, options: string[], query: string }} release
- */
-async function secantusFromPyPI(context, engine, { requirement, script, options, query }) {
-  const program = await ensurePythonScript(context, {
-    server: 'MongoDB',
-    name: requirement.toLowerCase().replace('==', '-'),
-    requirements: [requirement],
-    script,
-  });
-  if (typeof program === 'string') return program;
-  const args = [...program.args, ...options];
-  return secantusServer(context, engine, program.command, args, `${uriIn(context)}${query}`);
 }
 
 /**
  * Copies the stand-in for an image: its program and its libraries.
- * @param {Pick<Context, 'supervisor' | 'logDirectory' | 'log'>} context
+ * @param {import('./apt.mjs').InstallContext} context
  * @param {string} target
  */
 export async function copyStandIn(context, target) {
-  const { requirement, script } = prebuilt;
-  const program = await ensurePythonScript(context, {
-    server: 'MongoDB',
-    name: requirement.toLowerCase().replace('==', '-'),
-    requirements: [requirement],
-    script,
-  });
-  if (typeof program === 'string') throw new Failure(`${requirement} is not available here: ${program}.`);
+  const program = await ensureStandIn(context);
+  if (typeof program === 'string')
+    throw new Failure(`${standIn.requirement} is not available here: ${program}.`);
   const library = join(dirname(dirname(program.command)), 'lib');
   const parts = readdirSync(library, { recursive: true, encoding: 'utf8' }).filter((path) =>
     /secantusdb\.(?:scripts|libs)$/.test(path),
@@ -183,7 +159,6 @@ export const mongodb = {
       return `no MongoDB responds there (${messageOf(error)})`;
     }
   },
-  version: (uri) => withAdmin(uri, 5_000, async (admin) => (await admin.command({ buildInfo: 1 })).version),
   candidates: [
     dockerCandidate(images.mongodb, (context) => ({
       name: 'mongodb',
@@ -203,16 +178,6 @@ export const mongodb = {
       },
     },
     {
-      engine: 'secantusd-rs',
-      title: 'SecantusDB (secantusd-rs on the PATH)',
-      async find(context) {
-        const command = findExecutable('secantusd-rs') ?? findExecutable('secantusd-mdb');
-        return command
-          ? secantusServer(context, 'secantusd-rs', command, rustOptions)
-          : 'there is no secantusd-rs either';
-      },
-    },
-    {
       engine: 'mongod-download',
       title: 'mongod, downloaded by mongodb-memory-server',
       async find(context) {
@@ -222,16 +187,7 @@ export const mongodb = {
           : `${downloadSite} cannot be reached`;
       },
     },
-    {
-      engine: 'secantusd-rs',
-      title: 'SecantusDB (secantusd-rs, prebuilt, from PyPI)',
-      find: (context) => secantusFromPyPI(context, 'secantusd-rs', prebuilt),
-    },
-    {
-      engine: 'secantusd-py',
-      title: 'SecantusDB (secantusd-py from PyPI)',
-      find: (context) => secantusFromPyPI(context, 'secantusd-py', pythonServer),
-    },
+    { engine: standIn.engine, title: 'SecantusDB (from PyPI)', find: standInServer },
   ],
   advice:
     'Install MongoDB 7 or newer, or Docker, or Python 3 with its venv module and a reachable PyPI; or set MONGODB_URI to a replica set.',

@@ -1,18 +1,19 @@
+import { execFile } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { Failure } from '../failure.mjs';
-import { cacheDirectory, findExecutable } from '../paths.mjs';
+import { cacheDirectory } from '../paths.mjs';
 import { runTool } from '../supervisor.mjs';
-import { aptInstall, canInstall } from './apt.mjs';
+import { findOrInstall } from './apt.mjs';
 import { daemonAnswers, imageAvailable } from './docker.mjs';
 import { images } from './images.mjs';
-import { output } from './output.mjs';
 
 /** The releases that the deployments pin; the newest servers of a test are not older. */
-export const newest = { RabbitMQ: [4, 3], Redis: [8, 0] };
+const newest = { RabbitMQ: [4, 3], Redis: [8, 0] };
 
 /** @param {readonly number[]} least @param {string} version */
-export function isAtLeast(least, version) {
+function isAtLeast(least, version) {
   const [major = 0, minor = 0] = version.split('.').map(Number);
   const [leastMajor = 0, leastMinor = 0] = least;
   return major > leastMajor || (major === leastMajor && minor >= leastMinor);
@@ -21,7 +22,7 @@ export function isAtLeast(least, version) {
 /**
  * Selects the newest RabbitMQ and Redis for all later starts: Docker images, or programs on the PATH if they are new
  * enough. Otherwise those of Debian's testing suite are installed in a separate root directory and put first on the PATH.
- * @param {Pick<import('./candidate.mjs').Context, 'supervisor' | 'logDirectory' | 'log'>} context
+ * @param {import('./apt.mjs').InstallContext} context
  */
 export async function useNewestServers(context) {
   if (
@@ -43,10 +44,18 @@ async function areNewOnPath() {
   return versions.every(({ least, answer, pattern }) => isAtLeast(least, pattern.exec(answer)?.[1] ?? '0'));
 }
 
-function whyNoDebianRoot() {
-  if (!canInstall()) return 'only root on Debian can install them in a separate root directory';
+/** The output of a short command; empty if it fails or does not exist. @param {string} command @param {string[]} args */
+async function output(command, args) {
+  try {
+    return (await promisify(execFile)(command, args, { timeout: 30_000 })).stdout;
+  } catch {
+    return '';
+  }
+}
+
+function isRootOnDebian() {
   const release = existsSync('/etc/os-release') ? readFileSync('/etc/os-release', 'utf8') : '';
-  return /^ID=debian$/m.test(release) ? undefined : 'this system is no Debian';
+  return process.getuid?.() === 0 && /^ID=debian$/m.test(release);
 }
 
 /** Paths of the programs in the root directory. */
@@ -70,25 +79,23 @@ exec unshare --mount --propagation private sh -c '
 `;
 
 /**
- * @param {Pick<import('./candidate.mjs').Context, 'supervisor' | 'logDirectory' | 'log'>} context
+ * @param {import('./apt.mjs').InstallContext} context
  * @returns {Promise<{ root: string, bin: string }>} bin: the directory of its programs
  */
-export async function ensureDebianRoot({ supervisor, logDirectory, log }) {
-  const reason = whyNoDebianRoot();
-  if (reason) {
+export async function ensureDebianRoot(context) {
+  const { supervisor, logDirectory, log } = context;
+  if (!isRootOnDebian())
     throw new Failure(
-      `RabbitMQ ${newest.RabbitMQ.join('.')} and Redis ${newest.Redis.join('.')} are not available here: Docker cannot get their images, the PATH has none, and ${reason}.`,
+      `RabbitMQ ${newest.RabbitMQ.join('.')} and Redis ${newest.Redis.join('.')} are not available here: Docker cannot get their images, the PATH has none, and only root on Debian can install them in a separate root directory.`,
     );
-  }
   const directory = cacheDirectory('debian-forky');
   const root = join(directory, 'root');
   const bin = join(directory, 'bin');
   const complete = join(directory, 'complete');
   if (existsSync(complete)) return { root, bin };
   log('RabbitMQ and Redis: installing those of Debian’s testing suite into a private root (once)');
-  const missing = findExecutable('debootstrap') ? [] : ['debootstrap'];
-  if (missing.length > 0 && !(await aptInstall(supervisor, missing, logDirectory)))
-    throw new Failure('apt-get could not install debootstrap.');
+  const command = await findOrInstall(context, 'debootstrap');
+  if (!command) throw new Failure('apt-get could not install debootstrap.');
   // An interrupted attempt may have left an incomplete directory.
   rmSync(root, { recursive: true, force: true });
   const logFile = join(logDirectory, 'debootstrap.log');
@@ -97,13 +104,8 @@ export async function ensureDebianRoot({ supervisor, logDirectory, log }) {
     // An older debootstrap does not know the suite's name.
     '/usr/share/debootstrap/scripts/sid',
   ];
-  const launch = {
-    name: 'debootstrap',
-    command: findExecutable('debootstrap') ?? 'debootstrap',
-    args,
-    logFile,
-  };
-  if (!(await runTool(supervisor, { ...launch, timeoutMs: 10 * 60_000 })))
+  const launch = { name: 'debootstrap', command, args, logFile, timeoutMs: 10 * 60_000 };
+  if (!(await runTool(supervisor, launch)))
     throw new Failure(`RabbitMQ and Redis of Debian’s testing suite could not be installed: ${logFile}`);
   writeFileSync(join(root, 'etc/hosts'), '127.0.0.1 localhost\n');
   mkdirSync(bin, { recursive: true });

@@ -2,11 +2,11 @@ import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { cacheDirectory, findExecutable } from '../paths.mjs';
 import { runTool } from '../supervisor.mjs';
-import { aptInstall, canInstall } from './apt.mjs';
+import { aptInstall } from './apt.mjs';
 
 /**
  * Installs packages from PyPI in a separate virtual environment, shared by all clones of this user.
- * @param {Pick<import('./candidate.mjs').Context, 'supervisor' | 'logDirectory' | 'log'>} context
+ * @param {import('./apt.mjs').InstallContext} context
  * @param {{ server: string, name: string, requirements: string[], script: string }} source
  *   server: name in messages; name: name and version of the environment; script: the packages' program
  * @returns {Promise<{ command: string, args: string[] } | string>} how to start the script, or why it is not available
@@ -34,7 +34,7 @@ export async function ensurePythonScript(context, { server, name, requirements, 
   return program;
 }
 
-/** @param {Pick<import('./candidate.mjs').Context, 'supervisor' | 'logDirectory' | 'log'>} context @param {string} python @param {string} directory */
+/** @param {import('./apt.mjs').InstallContext} context @param {string} python @param {string} directory */
 async function makeEnvironment(context, python, directory) {
   const make = () => {
     // An interrupted attempt may have left an incomplete directory.
@@ -43,12 +43,10 @@ async function makeEnvironment(context, python, directory) {
   };
   if (await make()) return true;
   // Debian ships the module in a separate package.
-  if (!canInstall() || !(await aptInstall(context.supervisor, ['python3-venv'], context.logDirectory)))
-    return false;
-  return make();
+  return (await aptInstall(context, 'python3-venv')) && make();
 }
 
-/** @param {Pick<import('./candidate.mjs').Context, 'supervisor' | 'logDirectory' | 'log'>} context @param {string} command @param {string[]} args */
+/** @param {import('./apt.mjs').InstallContext} context @param {string} command @param {string[]} args */
 function run(context, command, args) {
   const logFile = join(context.logDirectory, 'pip.log');
   return runTool(context.supervisor, { name: 'pip', command, args, logFile, append: true });

@@ -1,11 +1,10 @@
-import { existsSync, mkdirSync, readdirSync, realpathSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { findExecutable, root } from '../paths.mjs';
 import { pause } from '../time.mjs';
-import { aptInstall, canInstall } from './apt.mjs';
-import { dockerCandidate, processServer } from './candidate.mjs';
+import { dockerCandidate, processServer, programCandidate } from './candidate.mjs';
 import { images } from './images.mjs';
-import { addressOf, answersAtAll, rabbitmqAnswers, rabbitmqVersion } from './probe.mjs';
+import { givenAnswers, rabbitmqAnswers } from './probe.mjs';
 
 /** @typedef {import('./candidate.mjs').Context} Context */
 
@@ -20,27 +19,6 @@ const addressIn = ({ ports }) => ({ host: '127.0.0.1', port: ports.rabbitmq });
 
 /** @param {Context} context */
 const uriIn = ({ ports }) => `amqp://guest:guest@127.0.0.1:${ports.rabbitmq}`;
-
-/**
- * Debian's wrapper switches to its own user, who cannot write into our directories. The broker's own script does
- * not.
- */
-function findBroker() {
-  const command = findExecutable('rabbitmq-server');
-  const original = '/usr/lib/rabbitmq/bin/rabbitmq-server';
-  return command?.startsWith('/usr/sbin/') && existsSync(original) ? original : command;
-}
-
-/** Finds epmd. Some distributions have it only in the directory of Erlang's virtual machine. */
-function findEpmd() {
-  const onPath = findExecutable('epmd');
-  const erl = findExecutable('erl');
-  if (onPath || !erl) return onPath;
-  const erlang = dirname(dirname(realpathSync(erl)));
-  const runtime = readdirSync(erlang).find((name) => name.startsWith('erts-'));
-  const bundled = join(erlang, runtime ?? 'erts', 'bin', 'epmd');
-  return existsSync(bundled) ? bundled : undefined;
-}
 
 /** @param {Context} context @param {string} directory @returns {NodeJS.ProcessEnv} */
 function brokerEnvironment({ ports }, directory) {
@@ -85,14 +63,20 @@ function writeConfiguration({ ports, credentials }, directory) {
   writeFileSync(join(directory, 'rabbitmq.conf'), `${lines.join('\n')}\n`);
 }
 
+/** Debian's wrapper switches to its own user, who cannot write into our directories. This script does not. */
+const scriptOfDebian = '/usr/lib/rabbitmq/bin/rabbitmq-server';
+
 /**
  * The broker with a separate name service (epmd). A name service started by the broker itself would outlive it.
  * @param {Context} context
- * @param {string} command
- * @param {string} epmd
- * @returns {import('./candidate.mjs').Server}
+ * @param {string} found
+ * @returns {import('./candidate.mjs').Server | string}
  */
-function brokerServer(context, command, epmd) {
+function brokerServer(context, found) {
+  const isWrapper = found.startsWith('/usr/sbin/') && existsSync(scriptOfDebian);
+  const command = isWrapper ? scriptOfDebian : found;
+  const epmd = findExecutable('epmd');
+  if (!epmd) return 'Erlang’s epmd is not on the PATH';
   const directory = join(context.directory, 'rabbitmq');
   writeConfiguration(context, directory);
   const env = brokerEnvironment(context, directory);
@@ -128,12 +112,8 @@ function brokerServer(context, command, epmd) {
 export const rabbitmq = {
   name: 'RabbitMQ',
   uriVariable: 'AMQP_URL',
-  async check(uri) {
-    if (uri.startsWith('amqps:')) return undefined;
-    const address = addressOf(uri, 5672);
-    return (await answersAtAll(() => rabbitmqAnswers(address))) ? undefined : 'no RabbitMQ responds there';
-  },
-  version: (uri) => rabbitmqVersion(addressOf(uri, 5672)),
+  check: async (uri) =>
+    (await givenAnswers(uri, 5672, rabbitmqAnswers)) ? undefined : 'no RabbitMQ responds there',
   candidates: [
     dockerCandidate(images.rabbitmq, (context) => ({
       name: 'rabbitmq',
@@ -147,28 +127,7 @@ export const rabbitmq = {
       uri: uriIn(context),
       answers: () => rabbitmqAnswers(addressIn(context)),
     })),
-    {
-      engine: 'rabbitmq-server',
-      title: 'rabbitmq-server on the PATH',
-      async find(context) {
-        const command = findBroker();
-        const epmd = findEpmd();
-        if (!command) return 'there is no rabbitmq-server on the PATH';
-        return epmd ? brokerServer(context, command, epmd) : 'Erlang’s epmd cannot be found';
-      },
-    },
-    {
-      engine: 'rabbitmq-server',
-      title: 'rabbitmq-server, just installed by apt-get',
-      async find(context) {
-        if (!canInstall()) return 'apt-get or root is missing';
-        const installed = await aptInstall(context.supervisor, ['rabbitmq-server'], context.logDirectory);
-        const command = findBroker();
-        const epmd = findEpmd();
-        if (!installed || !command || !epmd) return 'apt-get could not install rabbitmq-server';
-        return brokerServer(context, command, epmd);
-      },
-    },
+    programCandidate('rabbitmq-server', brokerServer),
   ],
   advice:
     'Install RabbitMQ 3.10 or newer (on Debian, as root: apt-get install rabbitmq-server), or set AMQP_URL.',

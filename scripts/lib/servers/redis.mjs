@@ -1,10 +1,8 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { findExecutable } from '../paths.mjs';
-import { aptInstall, canInstall } from './apt.mjs';
-import { dockerCandidate, processServer } from './candidate.mjs';
+import { dockerCandidate, processServer, programCandidate } from './candidate.mjs';
 import { images } from './images.mjs';
-import { addressOf, answersAtAll, redisAnswers, redisVersion } from './probe.mjs';
+import { givenAnswers, redisAnswers } from './probe.mjs';
 
 /** @param {import('./candidate.mjs').Context} context */
 const addressIn = ({ ports }) => ({ host: '127.0.0.1', port: ports.redis });
@@ -29,12 +27,8 @@ function redisServer(context, command) {
 export const redis = {
   name: 'Redis',
   uriVariable: 'REDIS_URL',
-  async check(uri) {
-    if (uri.startsWith('rediss:')) return undefined;
-    const address = addressOf(uri, 6379);
-    return (await answersAtAll(() => redisAnswers(address))) ? undefined : 'no Redis responds there';
-  },
-  version: (uri) => redisVersion(addressOf(uri, 6379)),
+  check: async (uri) =>
+    (await givenAnswers(uri, 6379, redisAnswers)) ? undefined : 'no Redis responds there',
   candidates: [
     dockerCandidate(images.redis, (context) => ({
       name: 'redis',
@@ -49,26 +43,7 @@ export const redis = {
       uri: uriIn(context),
       answers: () => redisAnswers(addressIn(context)),
     })),
-    {
-      engine: 'redis-server',
-      title: 'redis-server on the PATH',
-      async find(context) {
-        const command = findExecutable('redis-server');
-        return command ? redisServer(context, command) : 'there is no redis-server on the PATH';
-      },
-    },
-    {
-      engine: 'redis-server',
-      title: 'redis-server, just installed by apt-get',
-      async find(context) {
-        if (!canInstall()) return 'apt-get or root is missing';
-        const installed = await aptInstall(context.supervisor, ['redis-server'], context.logDirectory);
-        const command = findExecutable('redis-server');
-        return installed && command
-          ? redisServer(context, command)
-          : 'apt-get could not install redis-server';
-      },
-    },
+    programCandidate('redis-server', redisServer),
   ],
   advice: 'Install Redis 7 or newer (on Debian, as root: apt-get install redis-server), or set REDIS_URL.',
 };
