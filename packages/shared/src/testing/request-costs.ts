@@ -127,7 +127,9 @@ export const openCostMeter = async (
   };
   const undisturbed = async (row: RouteCost, left = DISTURBED_RUNS): Promise<Run> => {
     const run = await runOf(row);
-    return run.isDisturbed && left > 0 ? undisturbed(row, left - 1) : run;
+    // The window of a limit that many requests share begins with one of them. What costs more every time remains a fault.
+    const beginsWindow = isMore(row, run) && run.commands.includes('insert rate_limits');
+    return (run.isDisturbed || beginsWindow) && left > 0 ? undisturbed(row, left - 1) : run;
   };
 
   const runsOf = new Map<RouteCost, Run[]>();
