@@ -47,8 +47,8 @@ export function greeting({
     ...(sandbox
       ? [
           `Sandbox, with the SMS inbox, payments, and in-app purchases: ${sandbox}`,
-          `A sample app in one page: ${sandbox}/app`,
           ...(providerPort ? [`  Its providers, for clients with fixed paths: ${addresses.join(', ')}`] : []),
+          `A sample app in one page: ${sandbox}/app`,
         ]
       : []),
     '',
