@@ -24,7 +24,7 @@ import { warmUp } from './warm-up.mjs';
 /** Deadlines of the product in tests, which a busy machine would otherwise fail. A test about a deadline sets its own. */
 export const DEADLINE_FACTOR = '10';
 
-/** As in Kubernetes. On a busy machine a request may take longer than the default, with which it would lose its connection. */
+/** The value in Kubernetes. On a busy machine a request may take longer than the default, with which it would lose its connection. */
 const SHUTDOWN_GRACE_MS = 55_000;
 
 /** The variables that processes get from the caller's environment. All others must not affect a test. */
