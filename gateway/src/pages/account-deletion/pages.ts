@@ -21,7 +21,7 @@ import {
   time,
   type View,
 } from '@fitness/shared/pages/views.ts';
-import type { App } from '../../dependencies.ts';
+import type { Dependencies } from '../../dependencies.ts';
 import type { ShownBlocker } from '../../request/deletion-blockers.ts';
 import { DELETION_PATH } from '../../request/page-paths.ts';
 
@@ -47,7 +47,7 @@ const page = (
     body,
   });
 
-const about = (t: Translate, { name, developer, graceDays }: App): Html => {
+const about = (t: Translate, { name, developer, graceDays }: Dependencies['app']): Html => {
   const steps = (['login', 'settle', 'confirm', 'wait'] as const).map(
     (step) => html`<li>${t(message(`account_deletion.step.${step}`, { count: graceDays }))}</li>\n`,
   );
@@ -64,7 +64,7 @@ const about = (t: Translate, { name, developer, graceDays }: App): Html => {
 </section>`;
 };
 
-export const loginPage = (app: App, view: LoginView): Page => {
+export const loginPage = (app: Dependencies['app'], view: LoginView): Page => {
   const { locale, problem, status = problem?.status } = view;
   const t = translator(locale);
   return page(
