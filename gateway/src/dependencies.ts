@@ -79,11 +79,12 @@ export const createDependencies = async (
     bodies: shareOfTotal(config.OPEN_REQUESTS_LIMIT),
     totalBytes: ARRIVING_BYTES,
   });
+  const baseUrl = config.PUBLIC_BASE_URL;
   const own = { identity, health, metrics, log, random, processClock, cleanup };
   const callerOf = await createCallerOf(config, own);
   return {
     /** Public origin, without a slash at the end. */
-    baseUrl: config.PUBLIC_BASE_URL,
+    baseUrl,
     /** The app as `/account-deletion` shows it. `graceDays` are between the confirmation of a deletion and the erasure. */
     app: { name: config.APP_NAME, developer: config.APP_DEVELOPER, graceDays: config.DELETION_GRACE_DAYS },
     /** The page of the emulated providers. Undefined without the demo data. */
@@ -110,13 +111,7 @@ export const createDependencies = async (
     /** A `mailto:` or `https:` URL. Undefined if it is not configured. */
     securityContact: config.SECURITY_CONTACT,
     addressLimit: await connectAddressLimit(config, processClock, log, cleanup),
-    readOpenapi: createReadOpenapi({
-      urls,
-      agent: agents.internal,
-      baseUrl: config.PUBLIC_BASE_URL,
-      clock,
-      log,
-    }),
+    readOpenapi: createReadOpenapi({ urls, agent: agents.internal, baseUrl, clock, log }),
     /** Empty without the demo data. */
     demoAccounts: config.SEED_DEMO ? DEMO_ACCOUNTS : [],
     health,

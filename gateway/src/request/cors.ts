@@ -1,7 +1,7 @@
 /** Cross-origin requests of browsers, without credentials: a client sends its token itself. */
 
 import { OAUTH_PATHS } from '@fitness/contracts/oauth.ts';
-import { OPS_PATH } from '@fitness/ops/path.ts';
+import { OPS_PATH } from '@fitness/ops/operator.ts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { DELETION_PATH } from './page-paths.ts';
 

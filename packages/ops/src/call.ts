@@ -119,16 +119,18 @@ export const call = <Name extends OperationName, const Field extends string = ne
   return { ...declare(name, permissions, fields), pathOf, send, find, read };
 };
 
-interface InternalCall extends Declaration {
-  send(operator: Operator, service: string, input?: Input): Promise<ApiAnswer>;
-}
-
 /** A call of an internal route, which is in no document. */
 export const internalCall = (
   operation: string,
   permissions: readonly Permission[],
   fields: readonly string[] = [],
-): InternalCall => ({
-  ...declare(operation, permissions, fields),
-  send: (operator, service, input = {}) => operator.internal(service, requestOf(operation, input)),
-});
+) => {
+  const send = (operator: Operator, service: string, input: Input = {}): Promise<ApiAnswer> =>
+    operator.internal(service, requestOf(operation, input));
+  /** The body. Undefined if the service does not answer. */
+  const find = async (operator: Operator, service: string): Promise<ApiAnswer['body'] | undefined> => {
+    const answer = await send(operator, service).catch(() => undefined);
+    return answer?.status === 200 ? answer.body : undefined;
+  };
+  return { ...declare(operation, permissions, fields), send, find };
+};
