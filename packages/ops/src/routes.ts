@@ -78,7 +78,7 @@ export const addOps = async (
       });
       scope.get(`${OPS_PATH}/documents/:id`, async (request, reply) => {
         const { operator } = await open(request);
-        return sendDocument(operator, request, reply);
+        return sendDocument(operator, reply);
       });
       scope.get(AUDIT_CSV_PATH, async (request, reply) => {
         const { operator, sections } = await open(request);
