@@ -3,5 +3,4 @@ import type { EventConsumer } from '@fitness/shared/messaging/consumer.ts';
 import type { UseCases } from '../use-cases.ts';
 import { onBoostEvent } from './boost-event.ts';
 
-export const onBoostEnded = ({ endBoost }: Pick<UseCases, 'endBoost'>): EventConsumer =>
-  onBoostEvent(boostEnded, endBoost);
+export const onBoostEnded = ({ endBoost }: UseCases): EventConsumer => onBoostEvent(boostEnded, endBoost);

@@ -3,5 +3,5 @@ import type { EventConsumer } from '@fitness/shared/messaging/consumer.ts';
 import type { UseCases } from '../use-cases.ts';
 import { onBoostEvent } from './boost-event.ts';
 
-export const onBoostGranted = ({ updateBoost }: Pick<UseCases, 'updateBoost'>): EventConsumer =>
+export const onBoostGranted = ({ updateBoost }: UseCases): EventConsumer =>
   onBoostEvent(boostGranted, updateBoost);

@@ -5,7 +5,7 @@ import { publishBoostEnded } from './publish.ts';
 import { createUpdateBoost } from './update-boost.ts';
 
 /** Records the end of a boost and notifies the owner, unless the gym is deleted. */
-export const createEndBoost = ({ store, outbox }: Pick<Dependencies, 'store' | 'outbox'>) => {
+export const createEndBoost = ({ store, outbox }: Dependencies) => {
   const updateBoost = createUpdateBoost({ store });
   return async (session: ClientSession, gymId: number, boost: Boost): Promise<void> => {
     const gym = await updateBoost(session, gymId, boost);

@@ -4,6 +4,6 @@ import type { Dependencies } from '../dependencies.ts';
 import type { City } from '../store/reference-data.ts';
 
 export const createListCities =
-  ({ store }: Pick<Dependencies, 'store'>) =>
+  ({ store }: Dependencies) =>
   (filter: { stateId?: number | undefined }, page: PageRequest): Promise<PageOf<City>> =>
     store.referenceData.listCities(filter, page);

@@ -4,6 +4,6 @@ import type { Dependencies } from '../dependencies.ts';
 import type { MajorRow } from '../domain/reference-data.ts';
 
 export const createListMajors =
-  ({ store }: Pick<Dependencies, 'store'>) =>
+  ({ store }: Dependencies) =>
   (page: PageRequest): Promise<PageOf<MajorRow>> =>
     store.referenceData.listMajors(page);

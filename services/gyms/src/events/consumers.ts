@@ -7,18 +7,7 @@ import { onGymDeleted } from './on-gym-deleted.ts';
 import { onMediaAttached } from './on-media-attached.ts';
 import { onMediaDeleted } from './on-media-deleted.ts';
 
-export const createConsumers = (
-  useCases: Pick<
-    UseCases,
-    | 'attachLicense'
-    | 'deleteRatings'
-    | 'detachLicense'
-    | 'eraseAccount'
-    | 'updateBoost'
-    | 'endBoost'
-    | 'refreshMedia'
-  >,
-): EventConsumer[] => [
+export const createConsumers = (useCases: UseCases): EventConsumer[] => [
   onMediaAttached(useCases),
   onMediaDeleted(useCases),
   onAccountDeleted(useCases),

@@ -19,19 +19,7 @@ import { onTraineePurchased } from './on-trainee-purchased.ts';
 import { onTrainingServiceBoostEnded } from './on-training-service-boost-ended.ts';
 import { onWithdrawalSettled } from './on-withdrawal-settled.ts';
 
-export const createConsumers = (
-  useCases: Pick<
-    UseCases,
-    | 'deliverNotification'
-    | 'attachLicense'
-    | 'detachLicense'
-    | 'eraseRest'
-    | 'refreshMedia'
-    | 'sendSecuritySms'
-    | 'sendPush'
-    | 'sendEmail'
-  >,
-): EventConsumer[] => [
+export const createConsumers = (useCases: UseCases): EventConsumer[] => [
   onAccountDeletionRequested(useCases),
   onAccountDeleted(useCases),
   onGymLicenseReviewed(useCases),

@@ -3,9 +3,7 @@ import { type EventConsumer, onEvent } from '@fitness/shared/messaging/consumer.
 import type { UseCases } from '../use-cases.ts';
 
 /** Identity consumes its own event: the inbox delivers the notification exactly once. */
-export const onAccountDeletionRequested = ({
-  deliverNotification,
-}: Pick<UseCases, 'deliverNotification'>): EventConsumer =>
+export const onAccountDeletionRequested = ({ deliverNotification }: UseCases): EventConsumer =>
   onEvent(accountDeletionRequested, async ({ data, time }, { session }) => {
     const { user_id: userId, ...dates } = data;
     await deliverNotification(session, {

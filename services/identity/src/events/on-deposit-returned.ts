@@ -2,9 +2,7 @@ import { depositReturned } from '@fitness/proto/events/wallet.ts';
 import { type EventConsumer, onEvent } from '@fitness/shared/messaging/consumer.ts';
 import type { UseCases } from '../use-cases.ts';
 
-export const onDepositReturned = ({
-  deliverNotification,
-}: Pick<UseCases, 'deliverNotification'>): EventConsumer =>
+export const onDepositReturned = ({ deliverNotification }: UseCases): EventConsumer =>
   onEvent(depositReturned, async ({ data: event, time }, { session }) => {
     const { user_id: userId, payment_id, amount } = event;
     const data = { payment_id, amount };

@@ -3,9 +3,7 @@ import { type EventConsumer, onEvent } from '@fitness/shared/messaging/consumer.
 import type { UseCases } from '../use-cases.ts';
 
 /** Only a deposit is notified: it is credited without a request of the user. */
-export const onPaymentBooked = ({
-  deliverNotification,
-}: Pick<UseCases, 'deliverNotification'>): EventConsumer =>
+export const onPaymentBooked = ({ deliverNotification }: UseCases): EventConsumer =>
   onEvent(
     paymentBooked,
     async ({ data: { payment_id, user_id: userId, type, amount }, time }, { session }) => {

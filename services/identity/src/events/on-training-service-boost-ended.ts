@@ -3,9 +3,7 @@ import { trainingServiceBoostEnded } from '@fitness/proto/events/content.ts';
 import { type EventConsumer, onEvent } from '@fitness/shared/messaging/consumer.ts';
 import type { UseCases } from '../use-cases.ts';
 
-export const onTrainingServiceBoostEnded = ({
-  deliverNotification,
-}: Pick<UseCases, 'deliverNotification'>): EventConsumer =>
+export const onTrainingServiceBoostEnded = ({ deliverNotification }: UseCases): EventConsumer =>
   onEvent(trainingServiceBoostEnded, async ({ data: event, time }, { session }) => {
     const {
       seller_user_id: userId,

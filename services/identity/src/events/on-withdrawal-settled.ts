@@ -2,9 +2,7 @@ import { withdrawalSettled } from '@fitness/proto/events/wallet.ts';
 import { type EventConsumer, onEvent } from '@fitness/shared/messaging/consumer.ts';
 import type { UseCases } from '../use-cases.ts';
 
-export const onWithdrawalSettled = ({
-  deliverNotification,
-}: Pick<UseCases, 'deliverNotification'>): EventConsumer =>
+export const onWithdrawalSettled = ({ deliverNotification }: UseCases): EventConsumer =>
   onEvent(withdrawalSettled, async ({ data: event, time }, { session }) => {
     const { payment_id, user_id: userId, amount, outcome, reason } = event;
     const notification =

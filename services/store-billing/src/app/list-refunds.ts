@@ -4,6 +4,6 @@ import type { Refund } from '../domain/refund.ts';
 
 /** The refund queue, newest first. `userId` limits it to one user’s purchases. */
 export const createListRefunds =
-  ({ store }: Pick<Dependencies, 'store'>) =>
+  ({ store }: Dependencies) =>
   (request: PageRequest, userId?: number): Promise<PageOf<Refund>> =>
     store.refunds.page(request, userId);

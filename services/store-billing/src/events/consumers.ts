@@ -5,9 +5,7 @@ import { onAccountDeleted } from './on-account-deleted.ts';
 import { onGymDeleted } from './on-gym-deleted.ts';
 import { onTrainingServiceDeleted } from './on-training-service-deleted.ts';
 
-export const createConsumers = (
-  useCases: Pick<UseCases, 'eraseAccount' | 'endTargetBoost'>,
-): EventConsumer[] => [
+export const createConsumers = (useCases: UseCases): EventConsumer[] => [
   onAccountDeleted(useCases),
   onGymDeleted(useCases),
   onTrainingServiceDeleted(useCases),

@@ -1,6 +1,6 @@
 import type { Dependencies } from '../dependencies.ts';
 
 export const createGetRates =
-  ({ rates }: Pick<Dependencies, 'rates'>) =>
+  ({ rates }: Dependencies) =>
   (): Dependencies['rates'] =>
     rates;

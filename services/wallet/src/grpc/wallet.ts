@@ -4,7 +4,7 @@ import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
 import { type GrpcService, grpcService } from '@fitness/shared/grpc/server.ts';
 import type { UseCases } from '../use-cases.ts';
 
-export const createWalletService = ({ book, getRates }: Pick<UseCases, 'book' | 'getRates'>): GrpcService =>
+export const createWalletService = ({ book, getRates }: UseCases): GrpcService =>
   grpcService(grpcDefinitions.wallet(), {
     Book: async ({ idempotency_key: key, bookings }) => {
       const { paymentIds, replayed } = await book({

@@ -2,6 +2,6 @@ import type { Dependencies } from '../../dependencies.ts';
 
 /** `pending`: accounts with a pending deletion. `gone`: erased and unknown accounts. */
 export const createGetHiddenUsers =
-  ({ store }: Pick<Dependencies, 'store'>) =>
+  ({ store }: Dependencies) =>
   (ids: readonly number[]): Promise<{ pending: number[]; gone: number[] }> =>
     store.users.partitionHidden(ids);

@@ -11,12 +11,7 @@ import { toDeletionSchedule } from '../../domain/deletion-schedule.ts';
 type PostponeRestoredDeletions = () => Promise<number>;
 
 export const createPostponeRestoredDeletions =
-  ({
-    store,
-    outbox,
-    clock,
-    graceDays,
-  }: Pick<Dependencies, 'store' | 'outbox' | 'clock' | 'graceDays'>): PostponeRestoredDeletions =>
+  ({ store, outbox, clock, graceDays }: Dependencies): PostponeRestoredDeletions =>
   async () => {
     let postponed = 0;
     const { scheduledAt: to } = scheduleDeletion(clock.now(), graceDays);
