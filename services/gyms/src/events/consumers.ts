@@ -1,8 +1,7 @@
 import type { EventConsumer } from '@fitness/shared/messaging/consumer.ts';
 import type { UseCases } from '../use-cases.ts';
 import { onAccountDeleted } from './on-account-deleted.ts';
-import { onBoostEnded } from './on-boost-ended.ts';
-import { onBoostGranted } from './on-boost-granted.ts';
+import { onBoostChanged } from './on-boost-changed.ts';
 import { onGymDeleted } from './on-gym-deleted.ts';
 import { onMediaAttached } from './on-media-attached.ts';
 import { onMediaDeleted } from './on-media-deleted.ts';
@@ -11,7 +10,6 @@ export const createConsumers = (useCases: UseCases): EventConsumer[] => [
   onMediaAttached(useCases),
   onMediaDeleted(useCases),
   onAccountDeleted(useCases),
-  onBoostGranted(useCases),
-  onBoostEnded(useCases),
+  ...onBoostChanged(useCases),
   onGymDeleted(useCases),
 ];
