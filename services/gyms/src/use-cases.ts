@@ -16,7 +16,6 @@ import { createReviewLicense } from './app/review-license.ts';
 import { createMediaCopyUseCases } from './app/save-media.ts';
 import { createSetCrowd } from './app/set-crowd.ts';
 import { createSetWorkingPeriods } from './app/set-working-periods.ts';
-import { createUpdateBoost } from './app/update-boost.ts';
 import { createUpdateGym } from './app/update-gym.ts';
 import type { Dependencies } from './dependencies.ts';
 
@@ -41,7 +40,7 @@ export const createUseCases = (dependencies: Dependencies) => ({
   setWorkingPeriods: createSetWorkingPeriods(dependencies),
   rebuildBoosts: createRebuildBoosts(dependencies),
   ...createMediaCopyUseCases(dependencies),
-  updateBoost: createUpdateBoost(dependencies),
+  updateBoost: dependencies.store.gyms.saveBoost,
   endBoost: createEndBoost(dependencies),
   reviewLicense: createReviewLicense(dependencies),
   updateGym: createUpdateGym(dependencies),

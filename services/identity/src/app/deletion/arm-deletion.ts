@@ -9,7 +9,7 @@ import type { SendCode } from '../sign-in/send-code.ts';
 import type { SmsBudget } from '../sign-in/sms-budget.ts';
 import { assertNoBlockers } from './deletion-blockers.ts';
 
-interface ArmDeletionDependencies extends Pick<Dependencies, 'store' | 'passwords' | 'blockers'> {
+interface ArmDeletionDependencies extends Dependencies {
   smsBudget: SmsBudget;
   sendCode: SendCode;
 }

@@ -12,21 +12,15 @@ import { publishCredentialsRevoked } from '../sign-in/publish-credentials-revoke
 import type { SecurityNotices } from '../sign-in/security-notices.ts';
 import { assertNoBlockers } from './deletion-blockers.ts';
 
-interface CommitDeletionDependencies
-  extends Pick<
-    Dependencies,
-    'store' | 'passwords' | 'blockers' | 'outbox' | 'clock' | 'graceDays' | 'backgroundTasks'
-  > {
-  securityNotices: SecurityNotices;
-}
-
 /** 422: wrong password or rejected code. 409: blocked. 503: a blocker cannot be evaluated. */
 type CommitDeletion = (
   userId: number,
   input: PasswordInput & { code: string; locale: Locale },
 ) => Promise<DeletionSchedule>;
 
-export const createCommitDeletion = (dependencies: CommitDeletionDependencies): CommitDeletion => {
+export const createCommitDeletion = (
+  dependencies: Dependencies & { securityNotices: SecurityNotices },
+): CommitDeletion => {
   const { store, outbox, clock, graceDays, backgroundTasks, securityNotices } = dependencies;
 
   const schedule = async (

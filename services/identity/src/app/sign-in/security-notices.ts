@@ -9,10 +9,6 @@ import type { User } from '../../domain/user.ts';
 import type { DeliverNotification } from '../notifications/deliver-notification.ts';
 import type { SecurityChange } from '../notifications/notification-resource.ts';
 
-interface SecurityNoticesDependencies extends Pick<Dependencies, 'outbox' | 'clock' | 'securitySms'> {
-  deliverNotification: DeliverNotification;
-}
-
 type SmsNotice =
   | { notice: 'password_changed' | 'password_reset' | 'phone_changed' }
   | { notice: 'deletion_scheduled'; schedule: DeletionSchedule };
@@ -40,7 +36,7 @@ export const createSecurityNotices = ({
   outbox,
   clock,
   securitySms,
-}: SecurityNoticesDependencies): SecurityNotices => ({
+}: Dependencies & { deliverNotification: DeliverNotification }): SecurityNotices => ({
   notify: (session, { _id: userId }, change, by, previousEmail) =>
     deliverNotification(session, {
       userId,
