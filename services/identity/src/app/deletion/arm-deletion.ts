@@ -2,7 +2,7 @@
 import { AppError, message } from '@fitness/shared/kernel/error.ts';
 import type { Locale } from '@fitness/shared/kernel/i18n/translate.ts';
 import type { Dependencies } from '../../dependencies.ts';
-import { type DeletionSchedule, toDeletionSchedule } from '../../domain/deletion-schedule.ts';
+import { type DeletionSchedule, toDeletionSchedule } from '../../domain/deletion.ts';
 import type { User } from '../../domain/user.ts';
 import { assertPassword, findOwnAccount, type PasswordInput } from '../sign-in/own-account.ts';
 import type { SendCode } from '../sign-in/send-code.ts';

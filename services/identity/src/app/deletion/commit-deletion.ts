@@ -4,8 +4,7 @@ import { type AppError, invalid, message } from '@fitness/shared/kernel/error.ts
 import type { Locale } from '@fitness/shared/kernel/i18n/translate.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import type { Dependencies } from '../../dependencies.ts';
-import { scheduleDeletion } from '../../domain/deletion.ts';
-import { type DeletionSchedule, toDeletionSchedule } from '../../domain/deletion-schedule.ts';
+import { type DeletionSchedule, scheduleDeletion, toDeletionSchedule } from '../../domain/deletion.ts';
 import type { User } from '../../domain/user.ts';
 import { assertPassword, findOwnAccount, type PasswordInput } from '../sign-in/own-account.ts';
 import { publishCredentialsRevoked } from '../sign-in/publish-credentials-revoked.ts';

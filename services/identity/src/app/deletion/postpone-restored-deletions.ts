@@ -4,8 +4,7 @@
  */
 import { accountDeletionRequested } from '@fitness/proto/events/identity.ts';
 import type { Dependencies } from '../../dependencies.ts';
-import { scheduleDeletion } from '../../domain/deletion.ts';
-import { toDeletionSchedule } from '../../domain/deletion-schedule.ts';
+import { scheduleDeletion, toDeletionSchedule } from '../../domain/deletion.ts';
 
 /** Returns how many deletions were postponed. */
 type PostponeRestoredDeletions = () => Promise<number>;

@@ -8,8 +8,7 @@ import { formatTimestamp } from '@fitness/shared/kernel/clock.ts';
 import type { JournalEntry } from '@fitness/shared/kernel/journal.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import type { Dependencies } from '../../dependencies.ts';
-import { scheduleDeletion } from '../../domain/deletion.ts';
-import { toDeletionSchedule } from '../../domain/deletion-schedule.ts';
+import { scheduleDeletion, toDeletionSchedule } from '../../domain/deletion.ts';
 import type { Erasure } from '../../domain/erasure.ts';
 import type { EraseAccount } from './erase-account.ts';
 

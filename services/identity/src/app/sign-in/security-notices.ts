@@ -3,7 +3,7 @@ import { securitySmsRequested } from '@fitness/proto/events/identity.ts';
 import type { Locale } from '@fitness/shared/kernel/i18n/translate.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import type { Dependencies } from '../../dependencies.ts';
-import type { DeletionSchedule } from '../../domain/deletion-schedule.ts';
+import type { DeletionSchedule } from '../../domain/deletion.ts';
 import { emailKey } from '../../domain/login.ts';
 import type { User } from '../../domain/user.ts';
 import type { DeliverNotification } from '../notifications/deliver-notification.ts';
