@@ -4,7 +4,7 @@ import type { IdentityDefinition } from '@fitness/proto/gen/fitness/identity/v1/
 import { createGrpcClient, type GrpcClient } from '@fitness/shared/grpc/client.ts';
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
-import { type AdvancingClock, type Clock, type Random, systemRandom } from '@fitness/shared/kernel/clock.ts';
+import { type AdvancingClock, type Random, systemRandom } from '@fitness/shared/kernel/clock.ts';
 import { createHealth, type Health } from '@fitness/shared/kernel/health.ts';
 import type { Logger } from '@fitness/shared/kernel/log.ts';
 import { createMetrics, type Metrics } from '@fitness/shared/kernel/metrics.ts';
@@ -16,19 +16,16 @@ import { assertPrimary, connectRedis } from '@fitness/shared/runtime/redis.ts';
 import type { Overrides } from '@fitness/shared/runtime/runtime-options.ts';
 import { openClock } from '@fitness/shared/runtime/sandbox-clock.ts';
 import { Agent, type Dispatcher } from 'undici';
-import { createReadOpenapi, type ReadOpenapi } from './api/openapi.ts';
+import { createReadOpenapi } from './api/openapi.ts';
 import { type GatewayConfig, serviceReplicas } from './config.ts';
-import type { DemoAccount } from './pages/docs/reference.ts';
 import { type AddressLimit, createAddressLimit } from './request/address-limit.ts';
 import { BODY_LIMIT_BYTES, createReadBody } from './request/body.ts';
 import { createConnect, createDownloadConnect } from './request/connect.ts';
-import type { CorsOrigins } from './request/cors.ts';
 import { createCredentialCache } from './request/credential-cache.ts';
 import { createCredentialEpochs } from './request/credential-epochs.ts';
-import { type Authenticate, createAuthenticate, createIntrospect } from './request/introspect.ts';
-import { createOpenRequests, type OpenRequests, shareOfTotal } from './request/open-requests.ts';
+import { createAuthenticate, createIntrospect } from './request/introspect.ts';
+import { createOpenRequests, shareOfTotal } from './request/open-requests.ts';
 import { createReplicas } from './request/replicas.ts';
-import type { Service } from './request/routes.ts';
 
 const READ_TIMEOUT_MS = 60_000;
 /** Interval at which a page of `/ops` checks for changes. */
@@ -54,71 +51,7 @@ export interface GatewayOverrides extends Overrides {
   replicaRefreshMs?: number | undefined;
 }
 
-/**
- * Connections to the services, separate for each kind of traffic, so that no request waits for a slow client's connection.
- * The number of connections is limited by the limits on open requests.
- */
-interface Agents {
-  ordinary: Dispatcher;
-  uploads: Dispatcher;
-  downloads: Dispatcher;
-  tools: Dispatcher;
-  /** The gateway's own requests: health, and descriptions of routes. */
-  internal: Dispatcher;
-}
-
-/** The app as `/account-deletion` shows it. */
-export interface App {
-  name: string;
-  developer: string;
-  /** Days between the confirmation of a deletion and the erasure. */
-  graceDays: number;
-}
-
-export interface Dependencies {
-  /** Public origin, without a slash at the end. */
-  baseUrl: string;
-  app: App;
-  /** The page of the emulated providers. Undefined without the demo data. */
-  sandboxUrl: string | undefined;
-  /** The origin of each service. The agents resolve it to the addresses of the replicas. */
-  urls: Record<Service, string>;
-  agents: Agents;
-  openRequests: OpenRequests;
-  /** Time limit for a pause in an upload. */
-  uploadIdleMs: number;
-  /** Time limit for a client to read a response, downloads excluded. */
-  readTimeoutMs: number;
-  /** Interval at which a page of `/ops` checks for changes. */
-  livePollMs: number;
-  identity: GrpcClient<IdentityDefinition>;
-  /** The user of a token. Throws 401 for an invalid token, and 503 if identity does not respond. */
-  callerOf: (token: string) => Promise<UserCaller>;
-  authenticate: Authenticate;
-  signer: CallerSigner;
-  /** Undefined if mutual TLS is not configured. */
-  tls: ProcessTls | undefined;
-  /**
-   * Time limit that a service receives for a request. It is less than the upstream timeout, so the service
-   * can still respond.
-   */
-  serviceTimeoutMs: number;
-  /** Number of trusted proxies in front of the gateway. */
-  trustedProxies: number;
-  corsOrigins: CorsOrigins;
-  /** A `mailto:` or `https:` URL. Undefined if it is not configured. */
-  securityContact: string | undefined;
-  /** Undefined if it is not configured. */
-  addressLimit: AddressLimit | undefined;
-  readOpenapi: ReadOpenapi;
-  /** Empty without the demo data. */
-  demoAccounts: readonly DemoAccount[];
-  health: Health;
-  metrics: Metrics;
-  log: Logger;
-  clock: Clock;
-  random: Random;
-}
+export type Dependencies = Awaited<ReturnType<typeof createDependencies>>;
 
 export const createDependencies = async (
   config: GatewayConfig,
@@ -131,50 +64,55 @@ export const createDependencies = async (
   }: GatewayOverrides,
   log: Logger,
   cleanup: Cleanup,
-): Promise<Dependencies> => {
+) => {
   const processClock = await openClock(config, log, cleanup);
   const clock = testClock ?? processClock;
   const health = createHealth();
   const metrics = createMetrics(NAME, { defaults: config.NODE_ENV !== 'test' });
   const signer = openCallerSigner(NAME, config, log);
   const tls = openTls(config, metrics, log, cleanup);
-  const services = { signer, tls, metrics, cleanup, replicaRefreshMs };
-  const { urls, agents, identity } = connectServices(config, services);
+  const parts = { signer, tls, metrics };
+  const { urls, agents, identity } = connectServices(config, parts, replicaRefreshMs, cleanup);
   const readBody = createReadBody({
     bytes: BODY_LIMIT_BYTES,
     timeoutMs: config.BODY_TIMEOUT_MS,
     bodies: shareOfTotal(config.OPEN_REQUESTS_LIMIT),
     totalBytes: ARRIVING_BYTES,
   });
-  const parts = { identity, health, metrics, log, random, processClock, cleanup };
-  const callerOf = await createCallerOf(config, parts);
+  const baseUrl = config.PUBLIC_BASE_URL;
+  const own = { identity, health, metrics, log, random, processClock, cleanup };
+  const callerOf = await createCallerOf(config, own);
   return {
-    baseUrl: config.PUBLIC_BASE_URL,
-    app: appOf(config),
+    /** Public origin, without a slash at the end. */
+    baseUrl,
+    /** The app as `/account-deletion` shows it. `graceDays` are between the confirmation of a deletion and the erasure. */
+    app: { name: config.APP_NAME, developer: config.APP_DEVELOPER, graceDays: config.DELETION_GRACE_DAYS },
+    /** The page of the emulated providers. Undefined without the demo data. */
     sandboxUrl: config.SEED_DEMO ? config.SANDBOX_URL : undefined,
     urls,
     agents,
     openRequests: createOpenRequests(config, readBody),
+    /** Time limit for a pause in an upload. */
     uploadIdleMs: config.UPLOAD_IDLE_TIMEOUT_MS,
+    /** Time limit for a client to read a response, downloads excluded. */
     readTimeoutMs,
     livePollMs,
     identity,
+    /** The user of a token. Throws 401 for an invalid token, and 503 if identity does not respond. */
     callerOf,
     authenticate: createAuthenticate(callerOf),
     signer,
     tls,
+    /** Time limit that a service receives for a request. It is less than the upstream timeout, so the service can still respond. */
     serviceTimeoutMs: Math.ceil(config.UPSTREAM_TIMEOUT_MS * SERVICE_SHARE),
+    /** Number of trusted proxies in front of the gateway. */
     trustedProxies: config.TRUST_PROXY,
-    corsOrigins: config.CORS_ORIGINS ?? (config.SEED_DEMO ? '*' : []),
+    corsOrigins: config.CORS_ORIGINS ?? (config.SEED_DEMO ? ('*' as const) : []),
+    /** A `mailto:` or `https:` URL. Undefined if it is not configured. */
     securityContact: config.SECURITY_CONTACT,
     addressLimit: await connectAddressLimit(config, processClock, log, cleanup),
-    readOpenapi: createReadOpenapi({
-      urls,
-      agent: agents.internal,
-      baseUrl: config.PUBLIC_BASE_URL,
-      clock,
-      log,
-    }),
+    readOpenapi: createReadOpenapi({ urls, agent: agents.internal, baseUrl, clock, log }),
+    /** Empty without the demo data. */
     demoAccounts: config.SEED_DEMO ? DEMO_ACCOUNTS : [],
     health,
     metrics,
@@ -187,15 +125,10 @@ export const createDependencies = async (
 /** Connections are opened at their first use. */
 const connectServices = (
   config: GatewayConfig,
-  {
-    signer,
-    tls,
-    metrics,
-    cleanup,
-    replicaRefreshMs,
-  }: Pick<Dependencies, 'signer' | 'tls' | 'metrics'> &
-    Pick<GatewayOverrides, 'replicaRefreshMs'> & { cleanup: Cleanup },
-): Pick<Dependencies, 'urls' | 'agents' | 'identity'> => {
+  { signer, tls, metrics }: { signer: CallerSigner; tls: ProcessTls | undefined; metrics: Metrics },
+  replicaRefreshMs: number | undefined,
+  cleanup: Cleanup,
+) => {
   const replicas = createReplicas(serviceReplicas(config), replicaRefreshMs);
   cleanup.defer('addresses of the services', () => replicas.close());
   const identity = createGrpcClient({
@@ -208,6 +141,7 @@ const connectServices = (
   });
   cleanup.defer('grpc client identity', () => identity.close());
   return {
+    /** The origin of each service. The agents resolve it to the addresses of the replicas. */
     urls: replicas.origins,
     agents: createAgents(config, replicas.balance, tls, cleanup),
     identity,
@@ -230,18 +164,16 @@ const openTls = (
   return tls;
 };
 
-const appOf = (config: GatewayConfig): Dependencies['app'] => ({
-  name: config.APP_NAME,
-  developer: config.APP_DEVELOPER,
-  graceDays: config.DELETION_GRACE_DAYS,
-});
-
+/**
+ * Connections to the services, separate for each kind of traffic, so that no request waits for a slow client's connection.
+ * The number of connections is limited by the limits on open requests.
+ */
 const createAgents = (
   config: GatewayConfig,
   balance: (agent: Agent) => Dispatcher,
   tls: ProcessTls | undefined,
   cleanup: Cleanup,
-): Agents => {
+) => {
   const connection = { tls, timeoutMs: CONNECT_TIMEOUT_MS };
   const connect = createConnect(connection);
   const create = (name: string, options: Agent.Options = {}): Dispatcher => {
@@ -260,6 +192,7 @@ const createAgents = (
     uploads: create('uploads'),
     downloads: create('downloads', { connect: createDownloadConnect(connection) }),
     tools: create('tools', { connections: TOOL_CONNECTIONS_PER_SERVICE }),
+    /** The gateway's own requests: health, and descriptions of routes. */
     internal: create('internal'),
   };
 };
@@ -271,7 +204,12 @@ const EPOCH_SOCKET_TIMEOUT_MS = 2_000;
 
 const createCallerOf = async (
   config: GatewayConfig,
-  parts: Pick<Dependencies, 'identity' | 'health' | 'metrics' | 'log' | 'random'> & {
+  parts: {
+    identity: GrpcClient<IdentityDefinition>;
+    health: Health;
+    metrics: Metrics;
+    log: Logger;
+    random: Random;
     processClock: AdvancingClock;
     cleanup: Cleanup;
   },

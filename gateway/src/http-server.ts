@@ -31,7 +31,8 @@ export const createHttpServer = async (
   dependencies: Dependencies,
   connections: { closeGraceMs: number },
 ): Promise<FastifyInstance> => {
-  const { openRequests, baseUrl, corsOrigins, demoAccounts, random } = dependencies;
+  const { agents, baseUrl, clock, corsOrigins, demoAccounts, livePollMs, openRequests, random, urls } =
+    dependencies;
   const app = createBaseServer({
     ...baseOptions(dependencies),
     connections,
@@ -54,23 +55,12 @@ export const createHttpServer = async (
   addStartPage(app, dependencies);
   const pages = pageDependencies(dependencies);
   await addAccountDeletion(app, pages, dependencies);
-  await addOps(app, pages, opsDependencies(dependencies));
+  const readHealth = () => askServices(agents.internal, urls);
+  await addOps(app, pages, { clock, livePollMs, services: SERVICES, readHealth });
   await addMcp(app, dependencies);
   await addProxy(app, dependencies);
   return app;
 };
-
-const opsDependencies = ({
-  agents,
-  clock,
-  livePollMs,
-  urls,
-}: Dependencies): Parameters<typeof addOps>[2] => ({
-  clock,
-  livePollMs,
-  services: SERVICES,
-  readHealth: () => askServices(agents.internal, urls),
-});
 
 /** The server for the operations port, not yet listening. */
 export const createOperationsServer = (dependencies: Dependencies): FastifyInstance => {

@@ -7,28 +7,7 @@ import { toClientSchema } from './client-schemas.ts';
 import { API_VERSION } from './openapi-merge.ts';
 import type { Json, Schema } from './schema.ts';
 
-interface Reference {
-  $ref: string;
-}
-
-interface Message {
-  name: string;
-  title: string;
-  summary: string;
-  contentType: string;
-  payload: { allOf: [Reference, Schema] };
-  /** The services with a queue for the event. */
-  'x-consumers': readonly string[];
-}
-
-export interface AsyncApiDocument {
-  asyncapi: string;
-  info: { title: string; version: string; description: string };
-  defaultContentType: string;
-  channels: Record<string, Json>;
-  operations: Record<string, Json>;
-  components: { messages: Record<string, Message>; schemas: Record<string, Schema> };
-}
+export type AsyncApiDocument = ReturnType<typeof asyncApiDocument>;
 
 const CONTENT_TYPE = 'application/cloudevents+json';
 
@@ -38,7 +17,7 @@ const schemaOf = (schema: z.ZodType): Schema => {
 };
 
 /** The payload is the envelope with the `type` and `data` of the event. */
-const messageOf = ({ type, summary = type, data, consumers = [] }: EventDefinition): Message => ({
+const messageOf = ({ type, summary = type, data, consumers = [] }: EventDefinition) => ({
   name: type,
   title: type,
   summary,
@@ -53,6 +32,7 @@ const messageOf = ({ type, summary = type, data, consumers = [] }: EventDefiniti
       },
     ],
   },
+  /** The services with a queue for the event. */
   'x-consumers': consumers,
 });
 
@@ -80,7 +60,7 @@ const operationsOf = (event: EventDefinition): [string, Json][] => {
   ];
 };
 
-export const asyncApiDocument = (): AsyncApiDocument => ({
+export const asyncApiDocument = () => ({
   asyncapi: '3.0.0',
   info: {
     title: 'Fitness platform events',

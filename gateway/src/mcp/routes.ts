@@ -26,20 +26,6 @@ import { createUserLimit } from '../request/user-limit.ts';
 import type { McpContext } from './server.ts';
 import { type ApiRequest, calledTool, mayUse } from './tools.ts';
 
-type McpDependencies = Pick<
-  Dependencies,
-  | 'addressLimit'
-  | 'agents'
-  | 'authenticate'
-  | 'baseUrl'
-  | 'corsOrigins'
-  | 'identity'
-  | 'serviceTimeoutMs'
-  | 'signer'
-  | 'trustedProxies'
-  | 'urls'
->;
-
 declare module 'fastify' {
   interface FastifyRequest {
     mcp: { caller: UserCaller; checkedAt: number };
@@ -49,7 +35,7 @@ declare module 'fastify' {
 /** Limit for the concurrent POSTs of a user. A POST makes several calls, and their failures open circuit breakers for all. */
 export const POSTS_PER_USER = 32;
 
-export const addMcp = async (app: FastifyInstance, dependencies: McpDependencies): Promise<void> => {
+export const addMcp = async (app: FastifyInstance, dependencies: Dependencies): Promise<void> => {
   const { addressLimit, authenticate, baseUrl, corsOrigins, trustedProxies } = dependencies;
   const challenge = `Bearer ${metadataParameter(baseUrl, MCP_PATH)}, scope="${READING_SCOPES.join(' ')}"`;
   const admit = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
@@ -60,7 +46,7 @@ export const addMcp = async (app: FastifyInstance, dependencies: McpDependencies
     if (caller.page !== undefined) throw forbidden(`not with a session of the page ${caller.page}`);
     request.mcp = { caller, checkedAt: performance.now() };
   };
-  const limit = createUserLimit(POSTS_PER_USER);
+  const enter = createUserLimit(POSTS_PER_USER);
   await app.register(async (scope) => {
     scope.decorateRequest('mcp', null as never);
     scope.route({
@@ -69,7 +55,7 @@ export const addMcp = async (app: FastifyInstance, dependencies: McpDependencies
       onRequest: admit,
       handler: async (request, reply) => {
         // The place is kept until the work is done, even if the client disconnects.
-        const leave = limit.enter(request.mcp.caller.userId);
+        const leave = enter(request.mcp.caller.userId);
         try {
           assertScope(request, baseUrl);
           return await send(reply, await answer(request, reply, dependencies));
@@ -131,7 +117,7 @@ const assertScope = ({ body, mcp: { caller } }: FastifyRequest, baseUrl: string)
 const answer = async (
   request: FastifyRequest,
   reply: FastifyReply,
-  dependencies: McpDependencies,
+  dependencies: Dependencies,
 ): Promise<Response> => {
   const { answerMcp } = await import('./server.ts');
   const headers = new Headers();
@@ -145,7 +131,7 @@ const answer = async (
 const createContext = (
   request: FastifyRequest,
   reply: FastifyReply,
-  dependencies: McpDependencies,
+  dependencies: Dependencies,
 ): McpContext => {
   const t = translator(negotiateLocale(request.headers['accept-language']));
   const readCaller = async (): Promise<UserCaller> => {
@@ -173,7 +159,7 @@ const createContext = (
 const read = (
   { path, query = {} }: ApiRequest,
   request: FastifyRequest,
-  dependencies: McpDependencies,
+  dependencies: Dependencies,
 ): Promise<ApiAnswer> => {
   const parameters = Object.entries(query).flatMap(([name, value]) =>
     value === undefined ? [] : [[name, String(value)] as [string, string]],

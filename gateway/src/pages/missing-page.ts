@@ -5,16 +5,14 @@ import { html } from '@fitness/shared/pages/html.ts';
 import { languageLinks, localeOfPage } from '@fitness/shared/pages/languages.ts';
 import { renderPage } from '@fitness/shared/pages/page.ts';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { WITH_HTML } from './start-page.ts';
+import { asksForPage } from './start-page.ts';
 
 /** Returns false if the request gets no page: for other clients, and for paths below `/api`. */
 export const sendMissingPage = (request: FastifyRequest, reply: FastifyReply): boolean => {
-  const { method, url, headers } = request;
-  const path = url.split('?')[0] ?? '';
+  const path = request.url.split('?')[0] ?? '';
   if (/^\/api(?:\/|$)/.test(path)) return false;
   reply.header('vary', 'Accept');
-  const isRead = method === 'GET' || method === 'HEAD';
-  if (!isRead || !WITH_HTML.test(headers.accept ?? '')) return false;
+  if (!asksForPage(request)) return false;
   const locale = localeOfPage(request);
   const t = translator(locale);
   const page = renderPage({

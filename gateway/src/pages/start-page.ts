@@ -6,7 +6,7 @@ import { type Locale, translator } from '@fitness/shared/kernel/i18n/translate.t
 import { html } from '@fitness/shared/pages/html.ts';
 import { languageLinks, localeOfPage } from '@fitness/shared/pages/languages.ts';
 import { type Page, renderPage } from '@fitness/shared/pages/page.ts';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Dependencies } from '../dependencies.ts';
 import { areReady } from '../health/services-health.ts';
 import { DELETION_PATH } from '../request/page-paths.ts';
@@ -15,7 +15,9 @@ import { addTourScript, TOUR_SCRIPT, tourSection } from './tour/section.ts';
 
 type StartPageDependencies = Pick<Dependencies, 'agents' | 'clock' | 'sandboxUrl' | 'urls'>;
 
-export const WITH_HTML = /\btext\/html\b/i;
+/** Whether a browser asks for a page. */
+export const asksForPage = ({ method, headers }: Pick<FastifyRequest, 'method' | 'headers'>): boolean =>
+  (method === 'GET' || method === 'HEAD') && /\btext\/html\b/i.test(headers.accept ?? '');
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 /** The page is public, so its requests share one status check of the services. */
 const STATUS_VALID_MS = 5 * SECOND_MS;
@@ -28,10 +30,9 @@ export const addStartPage = (app: FastifyInstance, dependencies: StartPageDepend
     method: METHODS,
     url: '/',
     exposeHeadRoute: false,
-    onRequest: async ({ method, headers }, reply) => {
+    onRequest: async (request, reply) => {
       reply.header('vary', 'Accept');
-      const isRead = method === 'GET' || method === 'HEAD';
-      if (!isRead || !WITH_HTML.test(headers.accept ?? '')) throw notFound();
+      if (!asksForPage(request)) throw notFound();
     },
     handler: async (request, reply) => {
       const page = startPage(localeOfPage(request), await isUp(), dependencies.sandboxUrl);

@@ -10,7 +10,7 @@ import { clientAddressOf } from './client-address.ts';
 import { UNKNOWN_TYPE } from './forward-headers.ts';
 import { type ForwardDependencies, isOauth, prepareForward, WITHOUT_BODY } from './prepare-forward.ts';
 import { transferOf } from './routes.ts';
-import type { UserLimit } from './user-limit.ts';
+import type { EnterUser } from './user-limit.ts';
 
 const MEDIA_TYPE = /^[\w!#$%&'*+.^`|~-]+\/[\w!#$%&'*+.^`|~-]+\s*(?:;|$)/;
 
@@ -49,10 +49,10 @@ const isBodyPending = ({ raw, method, forward }: FastifyRequest): boolean =>
   !raw.complete && !WITHOUT_BODY.has(method) && !isOauth(forward.target);
 
 /** Limits the uploads of a user. Media refuses guests before their bodies are read. */
-export const limitUploads = (request: FastifyRequest, reply: FastifyReply, uploads: UserLimit): void => {
+export const limitUploads = (request: FastifyRequest, reply: FastifyReply, enter: EnterUser): void => {
   const { target, caller } = request.forward;
   if (caller.kind === 'guest' || transferOf(target, request.method) !== 'uploads') return;
   // No event would free the place.
   if (reply.raw.destroyed) throw clientGone();
-  reply.raw.once('close', uploads.enter(caller.userId));
+  reply.raw.once('close', enter(caller.userId));
 };

@@ -1,7 +1,7 @@
 /** Cross-origin requests of browsers, without credentials: a client sends its token itself. */
 
 import { OAUTH_PATHS } from '@fitness/contracts/oauth.ts';
-import { OPS_PATH } from '@fitness/ops/path.ts';
+import { OPS_PATH } from '@fitness/ops/operator.ts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { DELETION_PATH } from './page-paths.ts';
 
@@ -9,36 +9,12 @@ import { DELETION_PATH } from './page-paths.ts';
 export type CorsOrigins = readonly string[] | '*';
 
 const METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE';
-const REQUEST_HEADERS = [
-  'Accept-Language',
-  'Authorization',
-  'Content-Type',
-  'Idempotency-Key',
-  'If-Match',
-  'If-Modified-Since',
-  'If-None-Match',
-  'If-Range',
-  'If-Unmodified-Since',
-  'Last-Event-ID',
-  'Mcp-Protocol-Version',
-  'Mcp-Session-Id',
-  'Range',
-  'traceparent',
-  'X-Request-Id',
-].join(', ');
-const RESPONSE_HEADERS = [
-  'Accept-Ranges',
-  'Allow',
-  'Content-Disposition',
-  'Content-Range',
-  'ETag',
-  'Mcp-Session-Id',
-  'Retry-After',
-  'WWW-Authenticate',
-  'X-RateLimit-Limit',
-  'X-RateLimit-Remaining',
-  'X-Request-Id',
-].join(', ');
+const REQUEST_HEADERS =
+  'Accept-Language, Authorization, Content-Type, Idempotency-Key, If-Match, If-Modified-Since, If-None-Match, If-Range, ' +
+  'If-Unmodified-Since, Last-Event-ID, Mcp-Protocol-Version, Mcp-Session-Id, Range, traceparent, X-Request-Id';
+const RESPONSE_HEADERS =
+  'Accept-Ranges, Allow, Content-Disposition, Content-Range, ETag, Mcp-Session-Id, Retry-After, WWW-Authenticate, ' +
+  'X-RateLimit-Limit, X-RateLimit-Remaining, X-Request-Id';
 const PREFLIGHT_MAX_AGE_S = 7_200;
 const VARY = 'Origin';
 

@@ -34,7 +34,7 @@ const CLIENT_GONE = 499;
 type ProxyDependencies = AdmitDependencies & Pick<Dependencies, 'openRequests' | 'uploadIdleMs'>;
 
 export const addProxy = async (app: FastifyInstance, dependencies: ProxyDependencies): Promise<void> => {
-  const uploads = createUserLimit(UPLOADS_PER_USER);
+  const enterUpload = createUserLimit(UPLOADS_PER_USER);
   await app.register(async (scope) => {
     scope.decorateRequest('forward', null as never);
     scope.removeAllContentTypeParsers();
@@ -48,7 +48,7 @@ export const addProxy = async (app: FastifyInstance, dependencies: ProxyDependen
         config: { forwardsBody: true },
         onRequest: async (request, reply) => {
           await admit(request, reply, dependencies);
-          if (!reply.sent) limitUploads(request, reply, uploads);
+          if (!reply.sent) limitUploads(request, reply, enterUpload);
         },
         handler: (request, reply) => forward(request, reply, dependencies),
       });

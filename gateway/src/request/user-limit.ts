@@ -1,23 +1,19 @@
 /** A limit on the concurrent requests of one user in this process. */
 import { overloaded } from './body.ts';
 
-export interface UserLimit {
-  /** Takes a place of the user. The returned function frees it. Throws 503 if no place is free. */
-  enter(userId: number): () => void;
-}
+/** Takes a place of the user. The returned function frees it. Throws 503 if no place is free. */
+export type EnterUser = (userId: number) => () => void;
 
-export const createUserLimit = (max: number): UserLimit => {
+export const createUserLimit = (max: number): EnterUser => {
   const placesByUser = new Map<number, number>();
-  return {
-    enter: (userId) => {
-      const places = placesByUser.get(userId) ?? 0;
-      if (places >= max) throw overloaded();
-      placesByUser.set(userId, places + 1);
-      return () => {
-        const left = (placesByUser.get(userId) ?? 0) - 1;
-        if (left > 0) placesByUser.set(userId, left);
-        else placesByUser.delete(userId);
-      };
-    },
+  return (userId) => {
+    const places = placesByUser.get(userId) ?? 0;
+    if (places >= max) throw overloaded();
+    placesByUser.set(userId, places + 1);
+    return () => {
+      const left = (placesByUser.get(userId) ?? 0) - 1;
+      if (left > 0) placesByUser.set(userId, left);
+      else placesByUser.delete(userId);
+    };
   };
 };

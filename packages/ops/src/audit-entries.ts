@@ -7,7 +7,7 @@ import { call, type InputOf } from './call.ts';
 import { type Content, cell, idText, link, table, view } from './content.ts';
 import { readNames } from './members.ts';
 import type { Operator } from './operator.ts';
-import { readRoles, rolesCall, roleTitle } from './roles.ts';
+import { readRoles, rolesCall, roleTitle, without } from './roles.ts';
 import { updateGym } from './sections/licenses.ts';
 
 export type Entry = Schemas['AuditEntry'];
@@ -69,10 +69,6 @@ const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) ==
 
 const isRightToLeft = ({ t }: Operator): boolean => t(message('language.direction')) === 'rtl';
 
-/** The entries of `list` that `other` lacks. */
-const without = (list: readonly unknown[], other: readonly unknown[]): unknown[] =>
-  list.filter((entry) => !other.some((one) => isSame(one, entry)));
-
 /** The entries that were added to a list, and those that were removed. */
 const listChange = (
   operator: Operator,
@@ -85,8 +81,8 @@ const listChange = (
     const text = isolate(shortened(fieldValue(operator, field, entries, names).text));
     return [operator.t(message(key, { names: text }))];
   };
-  const removed = textsOf('ops.audit.removed', without(old, current));
-  const added = textsOf('ops.audit.added', without(current, old));
+  const removed = textsOf('ops.audit.removed', without(old, current, JSON.stringify));
+  const added = textsOf('ops.audit.added', without(current, old, JSON.stringify));
   return [...removed, ...added].join(isRightToLeft(operator) ? '؛ ' : '; ');
 };
 

@@ -53,9 +53,6 @@ const word =
   ({ t }, value) =>
     wordOf(t, kind, String(value)) ?? String(value);
 
-const number: Write = ({ locale }, value) =>
-  typeof value === 'number' ? formatNumber(locale, value) : String(value);
-
 const measured =
   (key: 'ops.tooman' | 'ops.centimeters'): Write =>
   ({ t }, value) =>
@@ -131,8 +128,6 @@ const FIELDS: Readonly<Record<string, FieldKind>> = {
   weekday: { write: weekday },
   price: { write: measured('ops.tooman') },
   amount: { write: measured('ops.tooman') },
-  duration_days: { write: number },
-  size: { write: number },
   'gateway.state': { write: word('ops.payment') },
   'gateway.resolution.outcome': { write: word('ops.decision') },
   resolution: { write: word('ops.decision') },

@@ -60,16 +60,6 @@ export interface Declaration {
   isFor(operator: Pick<Operator, 'caller'>): boolean;
 }
 
-export interface Call<Name extends string, Field extends string = never> extends Declaration {
-  /** The path below the API's prefix, with the query. */
-  pathOf(input: InputOf<Name, Field>): string;
-  send(operator: Pick<Operator, 'api'>, input: InputOf<Name, Field>): Promise<ApiAnswer>;
-  /** The body. Throws 503 for any status but 200. */
-  read(operator: Operator, input: InputOf<Name, Field>): Promise<BodyOf<Name>>;
-  /** The body, or undefined at `missing`. Without it, undefined for any status but 200. */
-  find(operator: Operator, input: InputOf<Name, Field>, missing?: number): Promise<BodyOf<Name> | undefined>;
-}
-
 const DECLARED: Declaration[] = [];
 
 /** What the sections declare. It is complete once `sections.ts` is loaded. */
@@ -104,31 +94,38 @@ export const call = <Name extends OperationName, const Field extends string = ne
   name: Name,
   permissions: readonly Permission[] = [],
   fields: readonly Field[] = [],
-): Call<Name, Field> => {
-  const pathOf = (input: object): string => requestOf(name, input as Input).path;
-  const send = (operator: Pick<Operator, 'api'>, input: object): Promise<ApiAnswer> =>
+) => {
+  type Given = InputOf<Name, Field>;
+  /** The path below the API's prefix, with the query. */
+  const pathOf = (input: Given): string => requestOf(name, input as Input).path;
+  const send = (operator: Pick<Operator, 'api'>, input: Given): Promise<ApiAnswer> =>
     operator.api(requestOf(name, input as Input));
-  const find = async (operator: Operator, input: object, missing?: number) => {
+  /** The body, or undefined at `missing`. Without it, undefined for any status but 200. */
+  const find = async (operator: Operator, input: Given, missing?: number) => {
     const { status, body } = await send(operator, input);
     if (status === 200) return body as BodyOf<Name>;
     if (missing === undefined || status === missing) return undefined;
     throw unavailable(`${name} answered ${status}`);
   };
-  // No answer has the status 0.
-  const read = async (operator: Operator, input: object) => (await find(operator, input, 0)) as BodyOf<Name>;
+  /** The body. Throws 503 for any status but 200. No answer has the status 0. */
+  const read = async (operator: Operator, input: Given) => (await find(operator, input, 0)) as BodyOf<Name>;
   return { ...declare(name, permissions, fields), pathOf, send, find, read };
 };
 
-interface InternalCall extends Declaration {
-  send(operator: Operator, service: string, input?: Input): Promise<ApiAnswer>;
-}
+export type Call<Name extends OperationName> = ReturnType<typeof call<Name>>;
 
 /** A call of an internal route, which is in no document. */
 export const internalCall = (
   operation: string,
   permissions: readonly Permission[],
   fields: readonly string[] = [],
-): InternalCall => ({
-  ...declare(operation, permissions, fields),
-  send: (operator, service, input = {}) => operator.internal(service, requestOf(operation, input)),
-});
+) => {
+  const send = (operator: Operator, service: string, input: Input = {}): Promise<ApiAnswer> =>
+    operator.internal(service, requestOf(operation, input));
+  /** The body. Undefined if the service does not answer. */
+  const find = async (operator: Operator, service: string): Promise<ApiAnswer['body'] | undefined> => {
+    const answer = await send(operator, service).catch(() => undefined);
+    return answer?.status === 200 ? answer.body : undefined;
+  };
+  return { ...declare(operation, permissions, fields), send, find };
+};

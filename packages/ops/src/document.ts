@@ -1,6 +1,6 @@
 /** A private document for its review. The media service checks the permissions of the operator and records the access. */
 import { notFound } from '@fitness/shared/kernel/error.ts';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyReply } from 'fastify';
 import { call } from './call.ts';
 import { idIn, type Operator } from './operator.ts';
 
@@ -8,12 +8,8 @@ const file = call('GET /media/{id}/{filename}');
 
 const TYPES = new Set(['image/jpeg', 'image/png', 'image/webp', 'image/gif', 'application/pdf']);
 
-export const sendDocument = async (
-  operator: Operator,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): Promise<FastifyReply> => {
-  const id = idIn((request.params as { id?: string }).id);
+export const sendDocument = async (operator: Operator, reply: FastifyReply): Promise<FastifyReply> => {
+  const id = idIn(operator.query.id);
   if (id === undefined) throw notFound();
   const { statusCode, headers, body } = await operator.download(file.pathOf({ id, filename: 'document' }));
   const type = String(headers['content-type']);

@@ -2,14 +2,13 @@
 import { type Message, message } from '@fitness/shared/kernel/error.ts';
 import { type Locale, translator } from '@fitness/shared/kernel/i18n/translate.ts';
 import { alertOf } from '@fitness/shared/pages/form.ts';
-import { html, isolate } from '@fitness/shared/pages/html.ts';
+import { type Html, html, isolate } from '@fitness/shared/pages/html.ts';
 import { languageLinks } from '@fitness/shared/pages/languages.ts';
 import { type LoginView, loginForm } from '@fitness/shared/pages/log-in.ts';
 import { type Page, renderPage } from '@fitness/shared/pages/page.ts';
 import { problemOf, SIGN_OUT } from '@fitness/shared/pages/views.ts';
 import { type Content, form, htmlOf, link, view } from './content.ts';
-import { type Operator, pathOf, queryOf, type WaitingInSection } from './operator.ts';
-import { OPS_PATH } from './path.ts';
+import { OPS_PATH, type Operator, pathOf, queryOf, type WaitingInSection } from './operator.ts';
 import { type Section, watcherOf } from './section.ts';
 import { waitingBadge } from './waiting.ts';
 
@@ -18,19 +17,20 @@ export const SECOND_FACTOR = 'second-factor';
 export const LIVE_SCRIPT = `${OPS_PATH}/live.js`;
 export const LIVE_PATH = `${OPS_PATH}/live`;
 
-export const loginPage = (view: LoginView): Page => {
-  const { locale, problem, status = problem?.status } = view;
-  const t = translator(locale);
-  return renderPage({
+/** A page for a visitor who may not see a section. */
+const visitorPage = (locale: Locale, status: number | undefined, body: Html): Page =>
+  renderPage({
     locale,
     status,
-    title: t(message('ops.title')),
+    title: translator(locale)(message('ops.title')),
     aside: languageLinks(locale, OPS_PATH),
-    body: html`<section class="card">
-<p>${t(message('ops.login.lead'))}</p>
-${loginForm(view, pathOf(view, ''))}
-</section>`,
+    body: html`<section class="card">\n${body}\n</section>`,
   });
+
+export const loginPage = (view: LoginView): Page => {
+  const { locale, problem, status = problem?.status } = view;
+  const lead = translator(locale)(message('ops.login.lead'));
+  return visitorPage(locale, status, html`<p>${lead}</p>\n${loginForm(view, pathOf(view, ''))}`);
 };
 
 interface Shown {
@@ -98,14 +98,6 @@ ${isWatched && LIVE_STATUS}
 /** The page for a request that cannot be completed. */
 export const refusalPage = (locale: Locale, status: number, reason: Message): Page => {
   const t = translator(locale);
-  return renderPage({
-    locale,
-    status,
-    title: t(message('ops.title')),
-    aside: languageLinks(locale, OPS_PATH),
-    body: html`<section class="card">
-${alertOf(t(reason))}
-<p><a href="${pathOf({ locale }, '')}">${t(message('account_deletion.reopen'))}</a></p>
-</section>`,
-  });
+  const again = html`<a href="${pathOf({ locale }, '')}">${t(message('account_deletion.reopen'))}</a>`;
+  return visitorPage(locale, status, html`${alertOf(t(reason))}\n<p>${again}</p>`);
 };

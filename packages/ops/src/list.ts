@@ -9,13 +9,8 @@ import type { BodyOf, Call, Declaration, InputOf, OperationName } from './call.t
 import { type Column, type Content, card, link, notice, part, table, view } from './content.ts';
 import type { Operator, Waiting } from './operator.ts';
 
-interface Meta {
-  current_page?: number | null;
-  /** Null if the API has not counted the rows, which then have only a cursor. */
-  last_page?: number | null;
-  total?: number | null;
-  next_cursor?: string | null;
-}
+/** `last_page` is null if the API has not counted the rows, which then have only a cursor. */
+type Meta = Partial<BodyOf<'GET /users'>['meta']>;
 interface Body<Row> {
   data: readonly Row[];
   meta?: Meta;

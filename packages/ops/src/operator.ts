@@ -8,7 +8,8 @@ import type { OperationsStatus } from '@fitness/shared/kernel/operations.ts';
 import type { Fields } from '@fitness/shared/pages/form-pages.ts';
 import type { View } from '@fitness/shared/pages/views.ts';
 import type { ApiAnswer, ApiCall, Download } from '@fitness/shared/pages/visitor.ts';
-import { OPS_PATH } from './path.ts';
+
+export const OPS_PATH = '/ops';
 
 /** Readiness of a service, as its health check reports it. */
 export interface ServiceHealth {
@@ -21,6 +22,8 @@ export interface OpsDependencies {
   /** The names of the services. */
   services: readonly string[];
   readHealth(): Promise<Readonly<Record<string, ServiceHealth>>>;
+  /** Payments in each of the last 24 hours. Undefined if the wallet does not answer. */
+  paymentHours(operator: Operator): Promise<readonly PaymentCount[] | undefined>;
 }
 
 /** The items of one kind that wait for an operator. */
@@ -68,8 +71,6 @@ export interface Operator extends View {
   waiting(): Promise<readonly WaitingInSection[]>;
   /** The outbox and queues of a service. Undefined if it does not answer. Read once per page. */
   status(service: string): Promise<OperationsStatus | undefined>;
-  /** Payments in each of the last 24 hours. Undefined if the wallet does not answer. */
-  paymentHours(): Promise<readonly PaymentCount[] | undefined>;
   dependencies: OpsDependencies;
 }
 

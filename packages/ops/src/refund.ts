@@ -3,7 +3,7 @@ import type { Schemas } from '@fitness/client';
 import { isAppError, message } from '@fitness/shared/kernel/error.ts';
 import { call } from './call.ts';
 import { type Content, cell, facts, view, wordOf } from './content.ts';
-import { type Names, readNames } from './members.ts';
+import { readNames } from './members.ts';
 import type { Operator } from './operator.ts';
 
 export type Refund = Schemas['StorePurchaseRefund'];
@@ -25,20 +25,10 @@ const readPrices = async (operator: Operator): Promise<Prices> => {
 };
 
 /** What the facts about refunds need besides their rows. */
-export interface RefundDetails {
-  buyers: Names;
-  prices: Prices;
-}
-
-export const readRefundDetails = async (
-  operator: Operator,
-  refunds: readonly Refund[],
-): Promise<RefundDetails> => {
+export const readRefundDetails = async (operator: Operator, refunds: readonly Refund[]) => {
+  const ids = refunds.map(({ user_id: id }) => id);
   const [buyers, prices] = await Promise.all([
-    readNames(
-      operator,
-      refunds.map(({ user_id: id }) => id),
-    ),
+    readNames(operator, ids),
     refunds.length === 0 ? undefined : readPrices(operator),
   ]);
   return { buyers, prices };
@@ -58,7 +48,10 @@ const targetOf = ({ boostable_type: type, boostable_id: id }: Refund): Content =
   id != null &&
   view`${cell.word('ops.subject', type)} <bdi dir="ltr">${message('language.id', { id })}</bdi>`;
 
-export const refundFacts = (refund: Refund, { buyers, prices }: RefundDetails): Content =>
+export const refundFacts = (
+  refund: Refund,
+  { buyers, prices }: Awaited<ReturnType<typeof readRefundDetails>>,
+): Content =>
   facts([
     ['ops.user', cell.member(buyers.get(refund.user_id), refund.user_id)],
     ['ops.product', cell.word('ops.product', refund.product_id)],

@@ -51,15 +51,12 @@ export const isStaff = ({ roles = [] }: { roles?: readonly Role[] }): boolean =>
 export const permissionText = (name: string): Content =>
   view`<span>${isPermission(name) && view`${message(`ops.permission.${name}`)}<br>`}<span class="code quiet" dir="ltr">${name}</span></span>`;
 
-export interface Change {
-  added: readonly Content[];
-  removed: readonly Content[];
-  /** Permissions that an account gains by a change of its roles. */
-  gained?: readonly Content[];
-}
-
-/** What a change adds and removes, each under its heading. */
-export const changeOf = ({ added, removed, gained = [] }: Change): Content => {
+/** What a change adds and removes, each under its heading. `gained`: permissions that an account gains by a change of its roles. */
+export const changeOf = (
+  added: readonly Content[],
+  removed: readonly Content[],
+  gained: readonly Content[] = [],
+): Content => {
   const listOf = (kind: 'can' | 'cannot', title: Message, names: readonly Content[]): Content =>
     names.length > 0 &&
     view`<h3>${title}</h3>
@@ -73,7 +70,7 @@ ${listOf('can', message('ops.roles.gained'), gained)}`;
 export const without = <Entry>(
   one: readonly Entry[],
   other: readonly Entry[],
-  keyOf: (entry: Entry) => unknown,
+  keyOf: (entry: Entry) => unknown = (entry) => entry,
 ): Entry[] => one.filter((entry) => !other.some((candidate) => keyOf(candidate) === keyOf(entry)));
 
 export const checkbox = (name: string, isChecked: boolean, label: Content): Content =>

@@ -21,9 +21,8 @@ import { sendAuditCsv } from './audit-csv.ts';
 import type { Content } from './content.ts';
 import { sendDocument } from './document.ts';
 import { LIVE_PATH, LIVE_SCRIPT, loginPage, refusalPage, SECOND_FACTOR, sectionPage } from './frame.ts';
-import { createLiveStreams } from './live.ts';
-import { type OpsDependencies, pathOf } from './operator.ts';
-import { OPS_PATH } from './path.ts';
+import { createLiveStream } from './live.ts';
+import { OPS_PATH, type OpsDependencies, pathOf } from './operator.ts';
 import { createPaymentHours } from './payment-hours.ts';
 import { secondFactorSetUp } from './second-factor.ts';
 import { contentOf, type Section } from './section.ts';
@@ -49,43 +48,40 @@ const LIMIT = { page: 'ops', seconds: SESSION_S, idleSeconds: IDLE_S } as const;
 export const addOps = async (
   app: FastifyInstance,
   dependencies: PageDependencies,
-  { livePollMs, ...services }: OpsDependencies & { livePollMs: number },
+  { livePollMs, ...services }: Omit<OpsDependencies, 'paymentHours'> & { livePollMs: number },
 ): Promise<void> => {
   const visits = createVisits(
     { path: OPS_PATH, lifetimeS: IDLE_S, baseUrl: dependencies.baseUrl },
     dependencies,
   );
-  const readPaymentHours = createPaymentHours();
+  const own = { services: { ...services, paymentHours: createPaymentHours() }, visits };
   const script = readFileSync(new URL('./live.js', import.meta.url));
   await addFormPages(app, dependencies, {
     visits,
     stale: message('account_deletion.stale'),
     refusalPage,
     addRoutes: (scope, { contextOf, send, submit }) => {
-      const streams = createLiveStreams(scope, livePollMs);
-      const opsContextOf = (request: FastifyRequest): OpsContext => ({
-        ...contextOf(request),
-        services,
-        visits,
-        readPaymentHours,
-      });
+      const stream = createLiveStream(scope, livePollMs);
+      const opsContextOf = (request: FastifyRequest): OpsContext => ({ ...contextOf(request), ...own });
       const visitOf = (request: FastifyRequest): Visit | undefined => visits.read(request.headers.cookie);
+      const open = (request: FastifyRequest): Promise<Opened> =>
+        openVisit(opsContextOf(request), visitOf(request));
       scope.get(LIVE_SCRIPT, async (_request, reply) =>
         reply.type('text/javascript; charset=utf-8').header('cache-control', 'no-cache').send(script),
       );
       scope.get(LIVE_PATH, async (request, reply) => {
         const { section: slug = '' } = request.query as Fields;
-        await streams.stream(reply, async () => {
-          const { operator, sections } = await openVisit(opsContextOf(request), visitOf(request));
+        await stream(reply, async () => {
+          const { operator, sections } = await open(request);
           return { operator, section: sectionOf(sections, slug) };
         });
       });
       scope.get(`${OPS_PATH}/documents/:id`, async (request, reply) => {
-        const { operator } = await openVisit(opsContextOf(request), visitOf(request));
-        return sendDocument(operator, request, reply);
+        const { operator } = await open(request);
+        return sendDocument(operator, reply);
       });
       scope.get(AUDIT_CSV_PATH, async (request, reply) => {
-        const { operator, sections } = await openVisit(opsContextOf(request), visitOf(request));
+        const { operator, sections } = await open(request);
         sectionOf(sections, auditLog.slug);
         return sendAuditCsv(operator, auditFiltersIn(operator.query), reply);
       });
@@ -95,7 +91,7 @@ export const addOps = async (
         );
         scope.post(path, (request, reply) =>
           submit(request, reply, (context, visit, fields) =>
-            act({ ...context, services, visits, readPaymentHours }, visit, slugOf(request), fields),
+            act({ ...context, ...own }, visit, slugOf(request), fields),
           ),
         );
       }

@@ -18,8 +18,7 @@ import {
 import encodeQR from 'qr';
 import { copyButton } from './content.ts';
 import { LIVE_SCRIPT, SECOND_FACTOR } from './frame.ts';
-import { pathOf } from './operator.ts';
-import { OPS_PATH } from './path.ts';
+import { OPS_PATH, pathOf } from './operator.ts';
 
 /** White margin around the code, in modules. Readers do not find a code without one. */
 const BORDER = 4;

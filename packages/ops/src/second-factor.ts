@@ -5,13 +5,14 @@
 import { HTTP_STATUS, isAppError, type Message, message } from '@fitness/shared/kernel/error.ts';
 import { translator } from '@fitness/shared/kernel/i18n/translate.ts';
 import type { Fields, Outcome } from '@fitness/shared/pages/form-pages.ts';
+import type { Page } from '@fitness/shared/pages/page.ts';
 import { CURRENT_PASSWORD, missingIn } from '@fitness/shared/pages/views.ts';
 import type { SignedIn, Visits } from '@fitness/shared/pages/visit.ts';
 import {
+  type ApiAnswer,
   type ApiCall,
   call,
   type PageContext,
-  type Problem,
   problemIn,
   retryAfterIn,
 } from '@fitness/shared/pages/visitor.ts';
@@ -37,37 +38,31 @@ const asVisitor = (context: SetUpContext, visit: SignedIn) => ({
   api: (apiCall: ApiCall) => call(context, visit, apiCall),
 });
 
-type StepMessages = Pick<SetUpView, 'problem' | 'notice'>;
+/** What a page reports: a problem of its form, or the response of the API that refused it. */
+interface Report extends Pick<SetUpView, 'problem' | 'notice'> {
+  refused?: ApiAnswer;
+}
 
-const viewOf = (
+const show = (
   { locale, visits }: SetUpContext,
   visit: SignedIn,
-  messages: StepMessages = {},
-): SetUpView => ({
-  ...messages,
-  locale,
-  csrf: visits.csrfOf(visit),
-});
-
-const showPassword = (context: SetUpContext, visit: SignedIn, messages?: StepMessages): Outcome => ({
-  page: passwordPage(viewOf(context, visit, messages)),
+  page: (view: SetUpView) => Page,
+  { refused, problem = refused && problemIn(refused), notice }: Report = {},
+): Outcome => ({
+  page: page({ locale, csrf: visits.csrfOf(visit), problem, notice }),
   visit,
+  retryAfter: refused && retryAfterIn(refused),
 });
 
 const showCode = (
   context: SetUpContext,
   visit: SignedIn,
   { secret, url }: { secret: string; url: string },
-  messages?: StepMessages,
+  report?: Report,
 ): Outcome => {
   const sealed = context.visits.seal(visit, { secret, url });
-  return { page: codePage({ ...viewOf(context, visit, messages), secret, url, sealed }), visit };
+  return show(context, visit, (view) => codePage({ ...view, secret, url, sealed }), report);
 };
-
-const showArmed = (context: SetUpContext, visit: SignedIn, problem?: Problem): Outcome => ({
-  page: armedPage(viewOf(context, visit, { problem })),
-  visit,
-});
 
 /** Redirects if another request has turned the second factor on, such as a second click or another window. */
 const leadToArmed = (context: SetUpContext, visit: SignedIn): Outcome => ({
@@ -82,7 +77,7 @@ const begin = async (
   notice?: Message,
 ): Promise<Outcome> => {
   const problem = missingIn(context.locale, [CURRENT_PASSWORD], { password });
-  if (problem !== undefined) return showPassword(context, visit, { problem, notice });
+  if (problem !== undefined) return show(context, visit, passwordPage, { problem, notice });
   const body = { current_password: password };
   const answer = await turnOn.send(asVisitor(context, visit), { body });
   if (answer.status === 200) {
@@ -90,8 +85,7 @@ const begin = async (
     return showCode(context, visit, { secret, url }, { notice });
   }
   if (answer.status === 409) return leadToArmed(context, visit);
-  const shown = showPassword(context, visit, { problem: problemIn(answer), notice });
-  return { ...shown, retryAfter: retryAfterIn(answer) };
+  return show(context, visit, passwordPage, { refused: answer, notice });
 };
 
 /** Begins the setup of a new second factor. Every response says that the old one is off. */
@@ -103,7 +97,7 @@ const beginAgain = async (context: SetUpContext, visit: SignedIn, password: stri
     if (!isAppError(error) || error.kind === 'unauthenticated') throw error;
     const text = translator(context.locale)(error.publicMessage);
     const problem = { status: HTTP_STATUS[error.kind], text, fields: {} };
-    return showPassword(context, visit, { problem, notice });
+    return show(context, visit, passwordPage, { problem, notice });
   }
 };
 
@@ -113,33 +107,30 @@ const arm = async (
   { kept: sealed, totp = '' }: Fields,
 ): Promise<Outcome> => {
   const { secret, url } = context.visits.unseal(visit, sealed) ?? {};
-  if (secret === undefined || url === undefined) return showPassword(context, visit);
+  if (secret === undefined || url === undefined) return show(context, visit, passwordPage);
   const missing = missingIn(context.locale, [APP_CODE], { totp });
   if (missing !== undefined) return showCode(context, visit, { secret, url }, { problem: missing });
   const answer = await turnOn.send(asVisitor(context, visit), { body: { totp } });
   if (answer.status === 409) return leadToArmed(context, visit);
-  if (answer.status !== 200) {
-    const shown = showCode(context, visit, { secret, url }, { problem: problemIn(answer) });
-    return { ...shown, retryAfter: retryAfterIn(answer) };
-  }
+  if (answer.status !== 200) return showCode(context, visit, { secret, url }, { refused: answer });
   const codes = (answer.body as { recovery_codes: string[] }).recovery_codes;
-  return { page: recoveryPage(viewOf(context, visit), codes), visit };
+  return show(context, visit, (view) => recoveryPage(view, codes));
 };
 
 /** Turns the second factor off with the password and a code, and begins again with a new secret. */
 const replace = async (context: SetUpContext, visit: SignedIn, fields: Fields): Promise<Outcome> => {
   const { password = '', totp = '' } = fields;
   const problem = missingIn(context.locale, REPLACE_FIELDS, fields);
-  if (problem !== undefined) return showArmed(context, visit, problem);
+  if (problem !== undefined) return show(context, visit, armedPage, { problem });
   const body = { current_password: password, totp };
   const answer = await turnOff.send(asVisitor(context, visit), { body });
   if (answer.status === 204) return beginAgain(context, visit, password);
-  return { ...showArmed(context, visit, problemIn(answer)), retryAfter: retryAfterIn(answer) };
+  return show(context, visit, armedPage, { refused: answer });
 };
 
 export const secondFactorSetUp = {
-  show: (context: SetUpContext, visit: SignedIn): Outcome => showPassword(context, visit),
-  showArmed,
+  show: (context: SetUpContext, visit: SignedIn): Outcome => show(context, visit, passwordPage),
+  showArmed: (context: SetUpContext, visit: SignedIn): Outcome => show(context, visit, armedPage),
   /** Begins the setup. A log-in passes its password on, so it is not entered again. */
   begin,
 
@@ -150,7 +141,7 @@ export const secondFactorSetUp = {
     // At the second click of a replacement, the second factor is already off.
     if (action === 'replace_second_factor') return beginAgain(context, visit, password);
     if (action === 'begin_second_factor') return begin(context, visit, password);
-    return showPassword(context, visit);
+    return show(context, visit, passwordPage);
   },
 
   /** Handles a form while the second factor is on. Returns undefined for a form of another page. */

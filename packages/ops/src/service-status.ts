@@ -9,11 +9,5 @@ export const operationsStatus = internalCall('GET /operations', ['operations.man
 export const readStatus = async (
   operator: Operator,
   service: string,
-): Promise<OperationsStatus | undefined> => {
-  try {
-    const { status, body } = await operationsStatus.send(operator, service);
-    return status === 200 ? operationsStatusSchema.parse(body) : undefined;
-  } catch {
-    return undefined;
-  }
-};
+): Promise<OperationsStatus | undefined> =>
+  operationsStatusSchema.safeParse(await operationsStatus.find(operator, service)).data;

@@ -9,7 +9,6 @@ import { call, callOf, isSessionOf, type PageContext } from '@fitness/shared/pag
 import type { FastifyRequest } from 'fastify';
 import { call as declare } from './call.ts';
 import { idIn, type Operator, type OpsDependencies, type WaitingInSection } from './operator.ts';
-import type { ReadPaymentHours } from './payment-hours.ts';
 import { addressOf, maySee, type Section } from './section.ts';
 import { SECTIONS } from './sections.ts';
 import { readStatus } from './service-status.ts';
@@ -18,7 +17,6 @@ import { readWaiting } from './waiting.ts';
 export interface OpsContext extends PageContext {
   services: OpsDependencies;
   visits: Visits;
-  readPaymentHours: ReadPaymentHours;
 }
 
 export interface Opened {
@@ -30,7 +28,7 @@ export interface Opened {
 
 /** Throws 401 for an ended session, and 403 for a session without access to `/ops`. */
 export const openVisit = async (context: OpsContext, visit: Visit | undefined): Promise<Opened> => {
-  const { request, locale, services, visits, readPaymentHours } = context;
+  const { request, locale, services, visits } = context;
   if (visit?.kind !== 'user') throw sessionEnded();
   const caller = await context.dependencies.callerOf(visit.token);
   const sections = sectionsFor(caller);
@@ -54,7 +52,6 @@ export const openVisit = async (context: OpsContext, visit: Visit | undefined): 
       statuses.set(service, status);
       return status;
     },
-    paymentHours: () => readPaymentHours(operator),
     api: (apiCall) => call(context, visit, apiCall),
     download: async (path) => context.dependencies.api.download(request, visit, path),
     internal: (service, internal) => callOf(context, visit, service, internal),

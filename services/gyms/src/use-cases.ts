@@ -5,13 +5,10 @@ import { createDeleteGym, createDeleteRatings } from './app/delete-gym.ts';
 import { createDetachLicense } from './app/detach-license.ts';
 import { createEndBoost } from './app/end-boost.ts';
 import { createEraseAccount } from './app/erase-account.ts';
-import { createFindGyms } from './app/find-gyms.ts';
 import { createGetGym } from './app/get-gym.ts';
 import { createPresentGyms } from './app/gym-resource.ts';
-import { createListCities } from './app/list-cities.ts';
 import { createListGyms } from './app/list-gyms.ts';
 import { createListLicenseReviews } from './app/list-license-reviews.ts';
-import { createListMajors } from './app/list-majors.ts';
 import { createPrepareData } from './app/prepare-data.ts';
 import { createRateGym } from './app/rate-gym.ts';
 import { createRebuildBoosts } from './app/rebuild-boosts.ts';
@@ -19,7 +16,6 @@ import { createReviewLicense } from './app/review-license.ts';
 import { createMediaCopyUseCases } from './app/save-media.ts';
 import { createSetCrowd } from './app/set-crowd.ts';
 import { createSetWorkingPeriods } from './app/set-working-periods.ts';
-import { createUpdateBoost } from './app/update-boost.ts';
 import { createUpdateGym } from './app/update-gym.ts';
 import type { Dependencies } from './dependencies.ts';
 
@@ -31,12 +27,12 @@ export const createUseCases = (dependencies: Dependencies) => ({
   deleteRatings: createDeleteRatings(dependencies),
   detachLicense: createDetachLicense(dependencies),
   eraseAccount: createEraseAccount(dependencies),
-  findGyms: createFindGyms(dependencies),
+  findGyms: dependencies.store.gyms.findMany,
   getGym: createGetGym(dependencies),
-  listCities: createListCities(dependencies),
+  listCities: dependencies.store.referenceData.listCities,
   listGyms: createListGyms(dependencies),
   listLicenseReviews: createListLicenseReviews(dependencies),
-  listMajors: createListMajors(dependencies),
+  listMajors: dependencies.store.referenceData.listMajors,
   prepareData: createPrepareData(dependencies),
   presentGyms: createPresentGyms(dependencies),
   rateGym: createRateGym(dependencies),
@@ -44,7 +40,7 @@ export const createUseCases = (dependencies: Dependencies) => ({
   setWorkingPeriods: createSetWorkingPeriods(dependencies),
   rebuildBoosts: createRebuildBoosts(dependencies),
   ...createMediaCopyUseCases(dependencies),
-  updateBoost: createUpdateBoost(dependencies),
+  updateBoost: dependencies.store.gyms.saveBoost,
   endBoost: createEndBoost(dependencies),
   reviewLicense: createReviewLicense(dependencies),
   updateGym: createUpdateGym(dependencies),

@@ -1,6 +1,5 @@
 /** Every use case of identity, built from the dependencies. */
 import { createEnsureFirstAdministrator } from './app/accounts/ensure-first-administrator.ts';
-import { createGetHiddenUsers } from './app/accounts/get-hidden-users.ts';
 import { createGetProfile } from './app/accounts/get-profile.ts';
 import { createGetUser } from './app/accounts/get-user.ts';
 import { createGetUserNames } from './app/accounts/get-user-names.ts';
@@ -157,7 +156,7 @@ export const createUseCases = ({ newNotifications, ...dependencies }: AllDepende
     presentUsers,
     showUsers: createShowUsers({ ...dependencies, presentUsers }),
     getUsers: createGetUsers(dependencies),
-    getHiddenUsers: createGetHiddenUsers(dependencies),
+    getHiddenUsers: dependencies.store.users.partitionHidden,
     listUsers: createListUsers(dependencies),
     listLicenseReviews: createListLicenseReviews(dependencies),
     getUser: createGetUser(dependencies),

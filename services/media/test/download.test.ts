@@ -1,7 +1,9 @@
 import { type Caller, GUEST } from '@fitness/shared/kernel/caller.ts';
 import type { Permission } from '@fitness/shared/kernel/permissions.ts';
-import { appCaller, restrictedCaller } from '@fitness/shared/testing/harness.ts';
+import { CALLER_HEADER } from '@fitness/shared/process-identity/caller-context.ts';
+import { appCaller, gatewayContext, restrictedCaller } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { openRaw } from './raw.ts';
 import {
   DRAFT,
   GYM,
@@ -138,6 +140,16 @@ describe('who may download a file (specification 4.3, rule 1)', () => {
 });
 
 describe('the response', () => {
+  test('downloads that a client requests at once over one connection are all sent', async () => {
+    const path = `/api/v1/media/${await uploaded()}`;
+    const context = `${CALLER_HEADER}: ${gatewayContext('media', GUEST)}`;
+    const second = ['', `GET ${path} HTTP/1.1`, 'host: media', context, 'connection: close'];
+    const socket = await openRaw(harness.url, { as: GUEST, method: 'GET', path, headers: second });
+    socket.setTimeout(5_000, () => socket.destroy());
+    const answers = Buffer.concat(await socket.toArray()).toString('latin1');
+    expect(answers.match(/HTTP\/1.1 200 OK/g)).toHaveLength(2);
+  });
+
   test('a file is an attachment that browsers do not execute, sniff, or cache without revalidation', async () => {
     const id = await uploaded();
     const [row] = await harness.rows({ _id: id });

@@ -10,7 +10,6 @@ import { createEraseAccount } from './app/erase-account.ts';
 import { createGetBoosts } from './app/get-boosts.ts';
 import { createGetPrices } from './app/get-prices.ts';
 import { createGetSubscriptions } from './app/get-subscriptions.ts';
-import { createListRefunds } from './app/list-refunds.ts';
 import { createPublishBoostEnds } from './app/publish-boost-ends.ts';
 import { createReconcileRefunds } from './app/reconcile-refunds.ts';
 import { createRedeemStorePurchase } from './app/redeem-store-purchase.ts';
@@ -24,7 +23,7 @@ export const createUseCases = (dependencies: Dependencies) => {
   const buyFromWallet = createBuyFromWallet(dependencies);
   return {
     redeemStorePurchase: createRedeemStorePurchase(dependencies),
-    listRefunds: createListRefunds(dependencies),
+    listRefunds: dependencies.store.refunds.page,
     resolveRefund: createResolveRefund(dependencies),
     buyPremium: createBuyPremium({ ...dependencies, buyFromWallet }),
     buyBoost: createBuyBoost({ ...dependencies, buyFromWallet }),

@@ -3,7 +3,6 @@ import { createBlockers } from './app/blockers.ts';
 import { createBook } from './app/book.ts';
 import { createCountPaymentHours } from './app/count-payment-hours.ts';
 import { createEraseAccount } from './app/erase-account.ts';
-import { createGetRates } from './app/get-rates.ts';
 import { createListDisputedDeposits } from './app/list-disputed-deposits.ts';
 import { createListPayments } from './app/list-payments.ts';
 import { createListPrices } from './app/list-prices.ts';
@@ -28,7 +27,7 @@ export const createUseCases = (dependencies: Dependencies) => {
   const settleDeposit = createSettleDeposit(dependencies);
   return {
     book: createBook(dependencies),
-    getRates: createGetRates(dependencies),
+    rates: dependencies.rates,
     listPayments: createListPayments(dependencies),
     countPaymentHours: createCountPaymentHours(dependencies),
     listDisputedDeposits: createListDisputedDeposits(dependencies),

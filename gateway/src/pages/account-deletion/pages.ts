@@ -7,9 +7,10 @@ import { alertOf } from '@fitness/shared/pages/form.ts';
 import { type Html, html, withUnbrokenAmounts } from '@fitness/shared/pages/html.ts';
 import { languageLinks } from '@fitness/shared/pages/languages.ts';
 import { type LoginView, loginForm } from '@fitness/shared/pages/log-in.ts';
-import { type Page, renderPage } from '@fitness/shared/pages/page.ts';
+import { type Page, type PageOptions, renderPage } from '@fitness/shared/pages/page.ts';
 import { timeOf } from '@fitness/shared/pages/time.ts';
 import {
+  type Button,
   CURRENT_PASSWORD,
   type Field,
   formOf,
@@ -21,23 +22,26 @@ import {
   time,
   type View,
 } from '@fitness/shared/pages/views.ts';
-import type { App } from '../../dependencies.ts';
+import type { Dependencies } from '../../dependencies.ts';
 import type { ShownBlocker } from '../../request/deletion-blockers.ts';
 import { DELETION_PATH } from '../../request/page-paths.ts';
 
-const url = (locale: Locale, step?: 'code'): string =>
-  `${DELETION_PATH}?lang=${locale}${step === undefined ? '' : `&step=${step}`}`;
+/** The address of the pages. `parameters` begin with `&`. */
+export const url = (locale: Locale, parameters = ''): string =>
+  `${DELETION_PATH}?lang=${locale}${parameters}`;
 
-type Buttons = Parameters<typeof formOf>[3];
-
-const form = (view: View, content: Html, buttons: Buttons): Html =>
+const form = (view: View, content: Html, buttons: readonly Button[]): Html =>
   formOf(view, url(view.locale), content, buttons);
 
 const page = (
-  locale: Locale,
+  {
+    locale,
+    problem,
+    status = problem?.status,
+    path = DELETION_PATH,
+  }: Pick<View, 'problem'> & Pick<PageOptions, 'locale' | 'status'> & { path?: string },
   title: Message,
   body: Html,
-  { status, path = DELETION_PATH }: { status?: number | undefined; path?: string } = {},
 ): Page =>
   renderPage({
     locale,
@@ -47,7 +51,7 @@ const page = (
     body,
   });
 
-const about = (t: Translate, { name, developer, graceDays }: App): Html => {
+const about = (t: Translate, { name, developer, graceDays }: Dependencies['app']): Html => {
   const steps = (['login', 'settle', 'confirm', 'wait'] as const).map(
     (step) => html`<li>${t(message(`account_deletion.step.${step}`, { count: graceDays }))}</li>\n`,
   );
@@ -64,18 +68,17 @@ const about = (t: Translate, { name, developer, graceDays }: App): Html => {
 </section>`;
 };
 
-export const loginPage = (app: App, view: LoginView): Page => {
-  const { locale, problem, status = problem?.status } = view;
+export const loginPage = (app: Dependencies['app'], view: LoginView): Page => {
+  const { locale } = view;
   const t = translator(locale);
   return page(
-    locale,
+    view,
     message('account_deletion.title'),
     html`${about(t, app)}
 <section class="card">
 <h2>${t(message('oauth.login.submit'))}</h2>
 ${loginForm(view, url(locale))}
 </section>`,
-    { status },
   );
 };
 
@@ -111,7 +114,7 @@ ${settlement !== undefined && html`<p>${t(settlement)}</p>`}</li>\n`;
 
 /** Shows what blocks the deletion, or the form that requests a code. */
 export const overviewPage = (view: OverviewView): Page => {
-  const { locale, username, blockers, problem } = view;
+  const { locale, username, blockers } = view;
   const t = translator(locale);
   const isBlocked = blockers !== undefined && blockers.length > 0;
   const notice = blockers === undefined ? 'account_deletion.unchecked' : 'account_deletion.free';
@@ -127,14 +130,13 @@ ${form(view, inputOf(view, CURRENT_PASSWORD), [
   ['send_code', message('account_deletion.send.submit')],
   SIGN_OUT,
 ])}
-<p><a href="${url(locale, 'code')}">${t(message('account_deletion.have_code'))}</a></p>`;
+<p><a href="${url(locale, '&step=code')}">${t(message('account_deletion.have_code'))}</a></p>`;
   return page(
-    locale,
+    view,
     message('account_deletion.title'),
     html`<section class="card">${signedInAs(t, username)}
 ${body}
 </section>`,
-    { status: problem?.status },
   );
 };
 
@@ -162,11 +164,11 @@ const consequences = ({ locale, deletionAt }: CodeView): Html => {
 };
 
 export const codePage = (view: CodeView): Page => {
-  const { locale, username, problem, code } = view;
+  const { locale, username, code } = view;
   const t = translator(locale);
   const fields = [{ ...CODE, value: code }, CURRENT_PASSWORD];
   return page(
-    locale,
+    view,
     message('account_deletion.code.title'),
     html`<section class="card">${signedInAs(t, username)}
 <p>${t(message('account_deletion.code.lead'))}</p>
@@ -177,7 +179,6 @@ ${form(view, html`${inputsOf(view, fields)}${consequences(view)}`, [
 ])}
 <p><a href="${url(locale)}">${t(message('account_deletion.code.another'))}</a></p>
 </section>`,
-    { status: problem?.status },
   );
 };
 
@@ -199,23 +200,22 @@ const dates = (locale: Locale, schedule: ShownSchedule): Html => {
 export const scheduledPage = (locale: Locale, path: string, schedule: ShownSchedule): Page => {
   const t = translator(locale);
   return page(
-    locale,
+    { locale, path },
     message('oauth.pending.title'),
     html`<section class="card">
 ${dates(locale, schedule)}
 <p>${t(message('account_deletion.scheduled'))}</p>
 <p><a href="${url(locale)}">${t(message('account_deletion.to_cancel'))}</a></p>
 </section>`,
-    { path },
   );
 };
 
 /** The page for a signed-in user whose deletion is pending. */
 export const pendingPage = (view: View & { username: string; schedule: ShownSchedule }): Page => {
-  const { locale, username, schedule, problem } = view;
+  const { locale, username, schedule } = view;
   const t = translator(locale);
   return page(
-    locale,
+    view,
     message('oauth.pending.title'),
     html`<section class="card">${signedInAs(t, username)}
 ${dates(locale, schedule)}
@@ -223,7 +223,6 @@ ${dates(locale, schedule)}
 ${problemOf(view, [])}
 ${form(view, html``, [['cancel', message('account_deletion.cancel')], SIGN_OUT])}
 </section>`,
-    { status: problem?.status },
   );
 };
 
@@ -231,13 +230,12 @@ ${form(view, html``, [['cancel', message('account_deletion.cancel')], SIGN_OUT])
 export const keptPage = (locale: Locale, path: string, outcome: 'kept' | 'cancelled'): Page => {
   const t = translator(locale);
   return page(
-    locale,
+    { locale, path },
     message(`account_deletion.${outcome}`),
     html`<section class="card">
 <p>${t(message('deletion.cancelled'))}</p>
 <p>${t(message('account_deletion.signed_out'))}</p>
 </section>`,
-    { path },
   );
 };
 
@@ -245,12 +243,11 @@ export const keptPage = (locale: Locale, path: string, outcome: 'kept' | 'cancel
 export const refusalPage = (locale: Locale, status: number, reason: Message): Page => {
   const t = translator(locale);
   return page(
-    locale,
+    { locale, status },
     message('account_deletion.title'),
     html`<section class="card">
 ${alertOf(t(reason))}
 <p><a href="${url(locale)}">${t(message('account_deletion.reopen'))}</a></p>
 </section>`,
-    { status },
   );
 };

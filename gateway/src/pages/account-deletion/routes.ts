@@ -36,6 +36,7 @@ import {
   refusalPage,
   type ShownSchedule,
   scheduledPage,
+  url,
 } from './pages.ts';
 
 type DeletionDependencies = Pick<Dependencies, 'app' | 'identity'>;
@@ -86,7 +87,7 @@ const logIn = createLogIn<DeletionContext, void>({
   page: ({ app }, view) => loginPage(app, view),
   enter: async (context, visit) => {
     await beginSession(context, visit, { page: 'account_deletion', seconds: LIFETIME_S });
-    return { location: pathOf(context), visit };
+    return { location: url(context.locale), visit };
   },
   open: async ({ dependencies }, { token }) => {
     if (!isSessionOf(await dependencies.callerOf(token), 'account_deletion'))
@@ -116,14 +117,12 @@ const act = async (context: DeletionContext, visit: Visit, fields: Fields): Prom
         return end(context, { outcome: 'kept' });
       case 'sign_out':
         await endSession(context, visit);
-        return { location: pathOf(context), visit: null };
+        return { location: url(context.locale), visit: null };
       default:
         return showAccount(context, visit, false);
     }
   });
 };
-
-const pathOf = ({ locale }: DeletionContext, step = ''): string => `${DELETION_PATH}?lang=${locale}${step}`;
 
 type End = { outcome: 'kept' | 'cancelled' } | ({ outcome: 'scheduled' } & ShownSchedule);
 
@@ -133,7 +132,7 @@ const isEnd = (sealed: Partial<End> | undefined): sealed is End => sealed?.outco
 const end = (context: DeletionContext, reached: End): Outcome => {
   const visit = newGuest(context);
   const sealed = context.visits.seal(visit, { ...reached });
-  return { location: pathOf(context, `&end=${sealed}`), visit };
+  return { location: url(context.locale, `&end=${sealed}`), visit };
 };
 
 const showEnd = (
@@ -232,7 +231,7 @@ const sendCode = async (context: DeletionContext, visit: SignedIn, fields: Field
   const body = { current_password: fields.password ?? '' };
   const answer = await call(context, visit, { method: 'POST', path: '/auth/delete-account', body });
   // The redirect prevents a reload from sending another SMS.
-  if (answer.status === 200) return { location: pathOf(context, '&step=code') };
+  if (answer.status === 200) return { location: url(context.locale, '&step=code') };
   return deletionOutcome(context, visit, answer, undefined);
 };
 

@@ -52,18 +52,6 @@ document.createElement = function (name, options) {
 };
 `;
 
-export const REFERENCE_STYLE = `:root { --scalar-font: system-ui, sans-serif; }
-body { margin: 0; }
-#bar { display: flex; flex-wrap: wrap; justify-content: space-between; gap: 0.5rem 1.5rem; padding: 0.5rem 1rem; font: 14px/1.6 var(--scalar-font); border-bottom: 1px solid #8884; }
-#bar a { color: #0b63b8; }
-#bar ul, #demo { display: flex; flex-wrap: wrap; gap: 0.5rem 1rem; align-items: center; margin: 0; padding: 0; list-style: none; }
-#demo[hidden] { display: none; }
-#demo button { font: inherit; padding: 0 0.75rem; border: 1px solid #8888; border-radius: 4px; background: none; color: inherit; cursor: pointer; }
-#demo button[aria-pressed='true'] { background: #0b63b8; border-color: #0b63b8; color: #fff; }
-.dark-mode #bar { background: #0f0f0f; color: #e7e7e7; }
-.dark-mode #bar a { color: #7db8f5; }
-`;
-
 /** Leaves samples for curl, `fetch`, OkHttp in Kotlin, and URLSession. */
 const HIDDEN_CLIENTS = {
   shell: ['httpie', 'wget'],

@@ -1,4 +1,5 @@
 /** `/docs`: the API reference, the errors, the events, the guides and their search, in English. Every file is served from this origin. */
+import { readFileSync } from 'node:fs';
 import { codingOf, encodedOnce } from '@fitness/shared/http/compression.ts';
 import { API_PREFIX } from '@fitness/shared/http/gateway-protocol.ts';
 import type { Page } from '@fitness/shared/pages/page.ts';
@@ -7,14 +8,7 @@ import { asyncApiDocument } from '../../api/asyncapi.ts';
 import { errorsPage } from './errors-page.ts';
 import { EVENTS_DOCUMENT_PATH, eventsPage } from './events-page.ts';
 import { type DocsPage, linksTo, renderDocs, SEARCH_PATH } from './page.ts';
-import {
-  type DemoAccount,
-  initializeScript,
-  NONCE_SCRIPT,
-  REFERENCE_STYLE,
-  readScalar,
-  referencePage,
-} from './reference.ts';
+import { type DemoAccount, initializeScript, NONCE_SCRIPT, readScalar, referencePage } from './reference.ts';
 import { createSearch } from './search-page.ts';
 import { textPages } from './text-pages.ts';
 
@@ -69,7 +63,7 @@ export const addDocs = (app: FastifyInstance, { demoAccounts, nonce }: DocsOptio
   };
   addFile('/docs/reference.js', SCRIPT, initializeScript({ documentUrl: OPENAPI_PATH, demoAccounts }));
   addFile('/docs/nonce.js', SCRIPT, NONCE_SCRIPT);
-  addFile('/docs/reference.css', STYLE, REFERENCE_STYLE);
+  addFile('/docs/reference.css', STYLE, readFileSync(new URL('./reference.css', import.meta.url), 'utf8'));
   app.get('/docs/scalar.js', createSendScalar());
   app.get(EVENTS_DOCUMENT_PATH, async () => events);
 };

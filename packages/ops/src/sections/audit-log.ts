@@ -11,8 +11,7 @@ import type { BodyOf } from '../call.ts';
 import { type Content, card, form, link, notice, view } from '../content.ts';
 import { cursorIn } from '../list.ts';
 import { findIdOf } from '../members.ts';
-import { idIn, type Operator, typedIdIn } from '../operator.ts';
-import { OPS_PATH } from '../path.ts';
+import { idIn, OPS_PATH, type Operator, typedIdIn } from '../operator.ts';
 import type { Action, Section } from '../section.ts';
 
 const SLUG = 'audit-log';
@@ -104,16 +103,16 @@ ${problem === undefined && view`<a href="${AUDIT_CSV_PATH}?${download}" download
   );
 };
 
-/** A filter value for the address, or why the input is invalid. */
-type Filter = { value: string | undefined } | { refused: Message };
+/** A filter for the address, or why the input is invalid. */
+type Filter = string | undefined | Message;
 
 const isText = (text: string | undefined): text is string => text !== undefined && text.trim() !== '';
 
 const personFilter = async (operator: Operator, text: string | undefined): Promise<Filter> => {
-  if (!isText(text)) return { value: undefined };
+  if (!isText(text)) return undefined;
   const id = await findIdOf(operator, text);
-  if (id === 'none') return { refused: message('ops.audit.no_member') };
-  return id === 'unfinished' ? { refused: message('ops.audit.many_members') } : { value: String(id) };
+  if (id === 'none') return message('ops.audit.no_member');
+  return id === 'unfinished' ? message('ops.audit.many_members') : String(id);
 };
 
 /** Accepts the username of a member, or the id of any subject. */
@@ -122,15 +121,13 @@ const subjectFilter = async (
   { subject, subject_type: type }: Fields,
 ): Promise<Filter> => {
   if (!isText(type) || type === 'user') return personFilter(operator, subject);
-  if (!isText(subject)) return { value: undefined };
-  const id = typedIdIn(subject);
-  return id === undefined ? { refused: message('ops.audit.no_id') } : { value: id };
+  return isText(subject) ? (typedIdIn(subject) ?? message('ops.audit.no_id')) : undefined;
 };
 
 const dayFilter = ({ locale }: Operator, text: string | undefined, edge: 'start' | 'end'): Filter => {
-  if (!isText(text)) return { value: undefined };
+  if (!isText(text)) return undefined;
   const day = parseTypedDay(locale, text);
-  return day === undefined ? { refused: message('ops.audit.no_day') } : { value: formatTimestamp(day[edge]) };
+  return day === undefined ? message('ops.audit.no_day') : formatTimestamp(day[edge]);
 };
 
 const isNamed = (subject: string | undefined): boolean => isText(subject) && typedIdIn(subject) === undefined;
@@ -144,11 +141,11 @@ const filter: Action = async (operator, fields) => {
     to: dayFilter(operator, fields.to, 'end'),
   };
   const errors = Object.entries(filters).flatMap(([name, one]) =>
-    'refused' in one ? [[name, [operator.t(one.refused)]]] : [],
+    typeof one === 'object' ? [[name, [operator.t(one)]]] : [],
   );
   if (errors.length > 0)
     return { refused: { status: 422, headers: {}, body: { errors: Object.fromEntries(errors) } } };
-  const valueIn = (one: Filter): string | undefined => ('value' in one ? one.value : undefined);
+  const valueIn = (one: Filter): string | undefined => (typeof one === 'string' ? one : undefined);
   const query = auditFiltersIn({
     action: fields.audit_action,
     actor_id: valueIn(filters.actor),

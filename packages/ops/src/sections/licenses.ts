@@ -13,8 +13,7 @@ import { type Content, card, cell, facts, link, notice, userName, view } from '.
 import { decision, decisionsAbout } from '../decision.ts';
 import { type AnyList, list, showLists, watchLists } from '../list.ts';
 import { readNames, type User, updateUser, user } from '../members.ts';
-import { idIn, type Operator } from '../operator.ts';
-import { OPS_PATH } from '../path.ts';
+import { idIn, OPS_PATH, type Operator } from '../operator.ts';
 import type { Section } from '../section.ts';
 
 const SLUG = 'licenses';

@@ -2,6 +2,7 @@
 import { message } from '@fitness/shared/kernel/error.ts';
 import type { MessageKey } from '@fitness/shared/kernel/i18n/catalogue.ts';
 import { formatDay, formatList, formatNumber } from '@fitness/shared/kernel/i18n/translate.ts';
+import type { Fields } from '@fitness/shared/pages/form-pages.ts';
 import { auditCall, auditTable, readAuditNames } from '../audit-entries.ts';
 import type { Declaration } from '../call.ts';
 import { type Content, cell, facts, link, MEMBERS, notice, part, userName, view } from '../content.ts';
@@ -89,50 +90,33 @@ const historyOf = async (operator: Operator): Promise<Content> => {
 /** The lists of the page, which are paged independently. */
 const LISTS = [paymentList, gymList, serviceList, sessionList(false)];
 
-const moneyOf = async (operator: Operator): Promise<Content> => {
+const moneyOf = async (operator: Operator, pages: Fields): Promise<Content> => {
   const [{ balance }, shown] = await Promise.all([
     balances.read(operator, { query: { user_id: memberIdIn(operator) } }),
-    paymentList.show(operator, pagesOf(operator, LISTS)),
+    paymentList.show(operator, pages),
   ]);
   return [facts([['ops.member.balance', cell.amount(balance)]]), shown];
 };
 
-interface Part {
-  title: MessageKey;
-  /** What the operator must be allowed to call. Default: the call for the account itself. */
-  needs?: Declaration;
-  /** Shown even for an erased account. */
-  always?(operator: Operator): Promise<Content>;
-  show?(operator: Operator, member: User): Content | Promise<Content>;
-}
-
-const PARTS: readonly Part[] = [
-  { title: 'ops.member.account', show: accountOf },
-  { title: 'ops.member.payments', needs: payments, always: moneyOf },
-  { title: 'ops.member.subscription', show: (_operator, member) => subscriptionOf(member) },
-  {
-    title: 'ops.member.gyms',
-    needs: gyms,
-    show: (operator) => gymList.show(operator, pagesOf(operator, LISTS)),
-  },
-  { title: 'ops.member.services', show: (operator) => serviceList.show(operator, pagesOf(operator, LISTS)) },
-  {
-    title: 'ops.member.sessions',
-    show: (operator, member) =>
-      sessionList(mayEndSessions(operator, member)).show(operator, pagesOf(operator, LISTS)),
-  },
-  { title: 'ops.member.deletion', needs: remove, show: deletionPart },
-  { title: 'ops.member.history', needs: auditCall, always: historyOf },
-];
-
-/** For an erased account, only its payments and its history. */
-const showParts = (operator: Operator, member: User | undefined): Promise<Content>[] =>
-  PARTS.filter(({ needs = user }) => needs.isFor(operator)).flatMap(({ title, always, show }) => {
-    if (always !== undefined) return [part(title, () => always(operator))];
-    return member === undefined || show === undefined
-      ? []
-      : [part(title, async () => show(operator, member))];
-  });
+/** The parts that the operator may see. An erased account has only its payments and its history. */
+const partsOf = (operator: Operator, member: User | undefined): (Promise<Content> | undefined)[] => {
+  const pages = pagesOf(operator, LISTS);
+  const shown = (title: MessageKey, needs: Declaration, read: () => Content | Promise<Content>) =>
+    needs.isFor(operator) ? part(title, async () => read()) : undefined;
+  return [
+    member && shown('ops.member.account', user, () => accountOf(operator, member)),
+    shown('ops.member.payments', payments, () => moneyOf(operator, pages)),
+    member && shown('ops.member.subscription', user, () => subscriptionOf(member)),
+    member && shown('ops.member.gyms', gyms, () => gymList.show(operator, pages)),
+    member && shown('ops.member.services', user, () => serviceList.show(operator, pages)),
+    member &&
+      shown('ops.member.sessions', user, () =>
+        sessionList(mayEndSessions(operator, member)).show(operator, pages),
+      ),
+    member && shown('ops.member.deletion', remove, () => deletionPart(operator, member)),
+    shown('ops.member.history', auditCall, () => historyOf(operator)),
+  ];
+};
 
 export const member: Section = {
   slug: MEMBERS,
@@ -145,7 +129,7 @@ export const member: Section = {
     return [
       view`<div class="row"><h2>${cell.name(row ?? { id: Number(id) })}</h2>${stateOf(row)}</div>\n`,
       row === undefined && notice(message('ops.member.gone.lead')),
-      await Promise.all(showParts(operator, row)),
+      await Promise.all(partsOf(operator, row)),
     ];
   },
   decisions: [deletion, sessionEnd],

@@ -60,13 +60,9 @@ const show = async (operator: Operator): Promise<Content> => {
     readHealth(),
     operator.waiting(),
     paymentCharts(operator),
-    ...services.map((service) => operator.status(service)),
+    ...services.map(async (service) => ({ service, status: await operator.status(service) })),
   ]);
-  const rows = services.map((service, index) => ({
-    service,
-    health: health[service],
-    status: statuses[index],
-  }));
+  const rows = statuses.map((one) => ({ ...one, health: health[one.service] }));
   return [waitingCard(operator, waiting), charts, servicesCard(rows)];
 };
 

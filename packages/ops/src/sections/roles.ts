@@ -67,12 +67,10 @@ ${form({ query: { id: role.id }, hidden: { id: role.id }, content, buttons: [['c
   );
 };
 
-const same = (name: string): string => name;
-
 /** The label of the button, which counts the changes. */
 const labelOf = ({ permissions }: Role, chosen: readonly string[]): Message => {
-  const added = without(chosen, permissions, same).length;
-  const removed = without(permissions, chosen, same).length;
+  const added = without(chosen, permissions).length;
+  const removed = without(permissions, chosen).length;
   if (removed === 0) return message('ops.role.confirm.add', { count: added });
   if (added === 0) return message('ops.role.confirm.remove', { count: removed });
   return message('ops.role.confirm.both', { added, removed });
@@ -92,10 +90,10 @@ const change = decision<Role>({
     return {
       title: message('ops.role.title', { role: roleTitle(t, role) }),
       lead: message(isEmpty ? 'ops.role.same' : 'ops.role.question'),
-      facts: changeOf({
-        added: without(chosen, role.permissions, same).map(permissionText),
-        removed: without(role.permissions, chosen, same).map(permissionText),
-      }),
+      facts: changeOf(
+        without(chosen, role.permissions).map(permissionText),
+        without(role.permissions, chosen).map(permissionText),
+      ),
       repeated: chosen.map((name) => FIELD + name),
       state: [role.id, sorted(role.permissions), ...chosen],
       isEmpty,

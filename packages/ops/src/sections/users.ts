@@ -182,11 +182,11 @@ const assignment = decision<Assignment>({
       lead: message(isEmpty ? 'ops.role.same' : 'ops.roles.lead'),
       facts: [
         identityOf(row),
-        changeOf({
-          added: titles(without(chosen, current, idOf)),
-          removed: titles(without(current, chosen, idOf)),
-          gained: [...after].filter((name) => !before.has(name)).map(permissionText),
-        }),
+        changeOf(
+          titles(without(chosen, current, idOf)),
+          titles(without(current, chosen, idOf)),
+          [...after].filter((name) => !before.has(name)).map(permissionText),
+        ),
       ],
       repeated: roleFieldsIn(fields),
       state: [row.id, row.username, sortedIds(current), ids.join(), [...after].sort().join()],

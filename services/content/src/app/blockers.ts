@@ -2,7 +2,7 @@
 import type { BlockersOf } from '@fitness/contracts/blockers.ts';
 import type { Dependencies } from '../dependencies.ts';
 
-export const createBlockers = ({ store }: Pick<Dependencies, 'store'>): BlockersOf<'content'> => ({
+export const createBlockers = ({ store }: Dependencies): BlockersOf<'content'> => ({
   /** The seller’s undelivered trainees that are paid or may be paid. */
   active_trainees: async (userId) => {
     const count = await store.trainees.countUndelivered(userId);

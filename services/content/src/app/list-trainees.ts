@@ -6,7 +6,7 @@ import { type TraineeResource, toTraineeResource } from './trainee-resource.ts';
 
 /** The caller's trainees, as a buyer and as a seller. */
 export const createListTrainees =
-  ({ store, users }: Pick<Dependencies, 'store' | 'users'>) =>
+  ({ store, users }: Dependencies) =>
   async (
     viewer: UserCaller,
     filter: TraineeFilter,

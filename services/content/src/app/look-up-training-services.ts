@@ -10,7 +10,7 @@ export interface TrainingServiceRow {
 
 /** Training services for other services. Unknown ones are missing. */
 export const createLookUpTrainingServices =
-  ({ store }: Pick<Dependencies, 'store'>) =>
+  ({ store }: Dependencies) =>
   async (ids: readonly number[]): Promise<TrainingServiceRow[]> => {
     const services = await store.trainingServices.findMany(requestedIds(ids));
     return services.map(({ id, user_id, title, is_active }) => ({ id, user_id, title, is_active }));

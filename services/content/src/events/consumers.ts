@@ -1,8 +1,7 @@
 import type { EventConsumer } from '@fitness/shared/messaging/consumer.ts';
 import type { UseCases } from '../use-cases.ts';
 import { onAccountDeleted } from './on-account-deleted.ts';
-import { onBoostEnded } from './on-boost-ended.ts';
-import { onBoostGranted } from './on-boost-granted.ts';
+import { onBoostChanged } from './on-boost-changed.ts';
 import { onGymChanged } from './on-gym-changed.ts';
 import { onGymDeleted } from './on-gym-deleted.ts';
 import { onMediaChanged } from './on-media-changed.ts';
@@ -12,8 +11,7 @@ export const createConsumers = (useCases: UseCases): EventConsumer[] => [
   onGymChanged(useCases),
   onGymDeleted(useCases),
   onAccountDeleted(useCases),
-  onBoostGranted(useCases),
-  onBoostEnded(useCases),
+  ...onBoostChanged(useCases),
   ...onMediaChanged(useCases),
   onTrainingServiceDeleted(useCases),
 ];

@@ -2,7 +2,7 @@ import { gymChanged } from '@fitness/proto/events/gyms.ts';
 import { type EventConsumer, onEvent } from '@fitness/shared/messaging/consumer.ts';
 import type { UseCases } from '../use-cases.ts';
 
-export const onGymChanged = ({ updateProfile }: Pick<UseCases, 'updateProfile'>): EventConsumer =>
+export const onGymChanged = ({ updateProfile }: UseCases): EventConsumer =>
   onEvent(gymChanged, ({ data, aggregateVersion }, { session }) =>
     updateProfile(session, {
       ref: { kind: 'gym', id: data.gym_id },

@@ -3,7 +3,7 @@ import { type EventConsumer, onEvent } from '@fitness/shared/messaging/consumer.
 import type { UseCases } from '../use-cases.ts';
 
 /** These events only have an effect if the `MediaCopies.Save` call of the upload or deletion was lost. */
-export const onMediaChanged = ({ refreshMedia }: Pick<UseCases, 'refreshMedia'>): EventConsumer[] =>
+export const onMediaChanged = ({ refreshMedia }: UseCases): EventConsumer[] =>
   [mediaAttached, mediaDeleted].map((event) =>
     onEvent(event, ({ data }, { session }) =>
       refreshMedia(session, data.attachable_type, data.attachable_id),

@@ -2,7 +2,7 @@ import { defineRoute, noContent, type Route } from '@fitness/shared/http/define-
 import { idParams } from '@fitness/shared/http/validation.ts';
 import type { UseCases } from '../use-cases.ts';
 
-export const deletePostRoute = ({ deletePost }: Pick<UseCases, 'deletePost'>): Route =>
+export const deletePostRoute = ({ deletePost }: UseCases): Route =>
   defineRoute({
     method: 'DELETE',
     path: '/posts/:id',

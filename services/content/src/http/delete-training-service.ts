@@ -2,9 +2,7 @@ import { defineRoute, noContent, type Route } from '@fitness/shared/http/define-
 import { idParams } from '@fitness/shared/http/validation.ts';
 import type { UseCases } from '../use-cases.ts';
 
-export const deleteTrainingServiceRoute = ({
-  deleteTrainingService,
-}: Pick<UseCases, 'deleteTrainingService'>): Route =>
+export const deleteTrainingServiceRoute = ({ deleteTrainingService }: UseCases): Route =>
   defineRoute({
     method: 'DELETE',
     path: '/training-services/:id',

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { postSchema } from '../app/post-resource.ts';
 import type { UseCases } from '../use-cases.ts';
 
-export const getPostRoute = ({ getPost }: Pick<UseCases, 'getPost'>): Route =>
+export const getPostRoute = ({ getPost }: UseCases): Route =>
   defineRoute({
     method: 'GET',
     path: '/posts/:id',

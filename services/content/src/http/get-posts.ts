@@ -7,7 +7,7 @@ import { postSchema } from '../app/post-resource.ts';
 import type { UseCases } from '../use-cases.ts';
 import { idsQuery, profileTypesQuery, searchQuery } from './query.ts';
 
-export const getPostsRoute = ({ listPosts }: Pick<UseCases, 'listPosts'>, baseUrl: string): Route =>
+export const getPostsRoute = ({ listPosts }: UseCases, baseUrl: string): Route =>
   defineRoute({
     method: 'GET',
     path: '/posts',

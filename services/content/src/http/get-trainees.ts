@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { traineeSchema } from '../app/trainee-resource.ts';
 import type { UseCases } from '../use-cases.ts';
 
-export const getTraineesRoute = ({ listTrainees }: Pick<UseCases, 'listTrainees'>, baseUrl: string): Route =>
+export const getTraineesRoute = ({ listTrainees }: UseCases, baseUrl: string): Route =>
   defineRoute({
     method: 'GET',
     path: '/trainees',

@@ -4,9 +4,7 @@ import { z } from 'zod';
 import { trainingServiceSchema } from '../app/training-service-resource.ts';
 import type { UseCases } from '../use-cases.ts';
 
-export const getTrainingServiceRoute = ({
-  getTrainingService,
-}: Pick<UseCases, 'getTrainingService'>): Route =>
+export const getTrainingServiceRoute = ({ getTrainingService }: UseCases): Route =>
   defineRoute({
     method: 'GET',
     path: '/training-services/:id',

@@ -8,10 +8,7 @@ import { trainingServiceSchema } from '../app/training-service-resource.ts';
 import type { UseCases } from '../use-cases.ts';
 import { priceQuery, searchQuery } from './query.ts';
 
-export const getTrainingServicesRoute = (
-  { listTrainingServices }: Pick<UseCases, 'listTrainingServices'>,
-  baseUrl: string,
-): Route =>
+export const getTrainingServicesRoute = ({ listTrainingServices }: UseCases, baseUrl: string): Route =>
   defineRoute({
     method: 'GET',
     path: '/training-services',

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { traineeSchema } from '../app/trainee-resource.ts';
 import type { UseCases } from '../use-cases.ts';
 
-export const postDeliverRoute = ({ deliverTrainee }: Pick<UseCases, 'deliverTrainee'>): Route =>
+export const postDeliverRoute = ({ deliverTrainee }: UseCases): Route =>
   defineRoute({
     method: 'POST',
     path: '/trainees/:id/deliver',

@@ -5,7 +5,7 @@ import { POST_BODY_BYTES, postInput } from '../domain/post.ts';
 import { kindOf, PROFILE_TYPES } from '../domain/profile.ts';
 import type { UseCases } from '../use-cases.ts';
 
-export const postPostsRoute = ({ createPost }: Pick<UseCases, 'createPost'>): Route =>
+export const postPostsRoute = ({ createPost }: UseCases): Route =>
   defineRoute({
     method: 'POST',
     path: '/posts',

@@ -7,10 +7,7 @@ import { type TraineeResource, traineeSchema } from '../app/trainee-resource.ts'
 import { trainingServiceInput } from '../domain/training-service.ts';
 import type { UseCases } from '../use-cases.ts';
 
-export const postPurchaseRoute = (
-  { buyTrainingService }: Pick<UseCases, 'buyTrainingService'>,
-  idempotency: Idempotency,
-): Route =>
+export const postPurchaseRoute = ({ buyTrainingService }: UseCases, idempotency: Idempotency): Route =>
   defineRoute({
     method: 'POST',
     path: '/training-services/:id/purchase',

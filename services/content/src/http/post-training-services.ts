@@ -4,9 +4,7 @@ import { trainingServiceSchema } from '../app/training-service-resource.ts';
 import { trainingServiceInput } from '../domain/training-service.ts';
 import type { UseCases } from '../use-cases.ts';
 
-export const postTrainingServicesRoute = ({
-  createTrainingService,
-}: Pick<UseCases, 'createTrainingService'>): Route =>
+export const postTrainingServicesRoute = ({ createTrainingService }: UseCases): Route =>
   defineRoute({
     method: 'POST',
     path: '/training-services',

@@ -6,7 +6,7 @@ import { postSchema } from '../app/post-resource.ts';
 import { POST_BODY_BYTES, postInput } from '../domain/post.ts';
 import type { UseCases } from '../use-cases.ts';
 
-export const putPostRoute = ({ updatePost }: Pick<UseCases, 'updatePost'>): Route =>
+export const putPostRoute = ({ updatePost }: UseCases): Route =>
   defineRoute({
     method: 'PUT',
     path: '/posts/:id',

@@ -6,9 +6,7 @@ import { trainingServiceSchema } from '../app/training-service-resource.ts';
 import { trainingServiceInput } from '../domain/training-service.ts';
 import type { UseCases } from '../use-cases.ts';
 
-export const putTrainingServiceRoute = ({
-  updateTrainingService,
-}: Pick<UseCases, 'updateTrainingService'>): Route =>
+export const putTrainingServiceRoute = ({ updateTrainingService }: UseCases): Route =>
   defineRoute({
     method: 'PUT',
     path: '/training-services/:id',

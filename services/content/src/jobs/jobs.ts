@@ -3,11 +3,7 @@ import type { Job } from '@fitness/shared/runtime/jobs.ts';
 import type { UseCases } from '../use-cases.ts';
 
 export const createJobs = (
-  {
-    finishPurchases,
-    finishMoves,
-    removeGonePosts,
-  }: Pick<UseCases, 'finishPurchases' | 'finishMoves' | 'removeGonePosts'>,
+  { finishPurchases, finishMoves, removeGonePosts }: UseCases,
   everySeconds: number,
 ): Job[] => [
   { name: 'finish purchases', intervalMs: everySeconds * SECOND_MS, run: finishPurchases },

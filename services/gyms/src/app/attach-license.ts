@@ -12,7 +12,7 @@ interface LicenseDocument {
  * Records a license document that media has stored, in the transaction of `session` or else in a new one. Returns whether the
  * document is now the license of the gym, or undefined when the gym does not exist.
  */
-export const createAttachLicense = ({ store, clock }: Pick<Dependencies, 'store' | 'clock'>) => {
+export const createAttachLicense = ({ store, clock }: Dependencies) => {
   const attach = async (session: ClientSession, { gymId, mediaId, filename }: LicenseDocument) => {
     const gym = await store.gyms.find(gymId, session);
     if (gym === undefined) return undefined;

@@ -2,7 +2,7 @@
 import type { BlockersOf } from '@fitness/contracts/blockers.ts';
 import type { Dependencies } from '../dependencies.ts';
 
-export const createBlockers = ({ store }: Pick<Dependencies, 'store'>): BlockersOf<'gyms'> => ({
+export const createBlockers = ({ store }: Dependencies): BlockersOf<'gyms'> => ({
   /** The user owns one or more gyms, active or not. */
   gym_ownership: async (userId) => {
     const count = await store.gyms.countOwnedBy(userId);

@@ -6,7 +6,7 @@ type References = Partial<Pick<GymDetails, 'cityId' | 'majorIds' | 'ownerId'>>;
 
 /** Throws 422 for every city, major and user that does not exist, and 503 when identity does not respond. */
 export const checkReferences = async (
-  { store, users }: Pick<Dependencies, 'store' | 'users'>,
+  { store, users }: Dependencies,
   { cityId, majorIds = [], ownerId }: References,
 ): Promise<void> => {
   const unknown = message('validation.unknown');

@@ -11,7 +11,7 @@ interface DeletedDocument {
 
 /** Records that media has deleted a license document. The owner is notified if an operator deleted it. */
 export const createDetachLicense =
-  ({ store, clock, outbox }: Pick<Dependencies, 'store' | 'clock' | 'outbox'>) =>
+  ({ store, clock, outbox }: Dependencies) =>
   async ({ gymId, mediaId, byOperator }: DeletedDocument, session: ClientSession): Promise<void> => {
     const gym = await store.gyms.find(gymId, session);
     const license = gym && detachDocument(gym.license, mediaId);

@@ -6,7 +6,7 @@ import { type Gym, sees } from '../domain/gym.ts';
 
 /** Throws 404. */
 export const createGetGym =
-  ({ store }: Pick<Dependencies, 'store'>) =>
+  ({ store }: Dependencies) =>
   async (id: number, caller: Caller): Promise<Gym> => {
     const gym = await store.gyms.find(id);
     if (gym === undefined || !sees(gym, caller)) throw notFound();

@@ -29,7 +29,7 @@ const assertMayFilterByOwner = (caller: Caller, ownerId: number): void => {
 
 /** Throws 403 for the gyms of another owner. */
 export const createListGyms =
-  ({ store, clock }: Pick<Dependencies, 'store' | 'clock'>) =>
+  ({ store, clock }: Dependencies) =>
   async ({ near, ...filters }: ListGymsQuery, page: PageRequest, caller: Caller): Promise<PageOf<Gym>> => {
     const { ownerId } = filters;
     if (ownerId !== undefined) assertMayFilterByOwner(caller, ownerId);

@@ -8,7 +8,7 @@ import type { Gym } from '../domain/gym.ts';
  * With `gymId`, lists only this gym, if it is one of them.
  */
 export const createListLicenseReviews =
-  ({ store }: Pick<Dependencies, 'store'>) =>
+  ({ store }: Dependencies) =>
   async (page: PageRequest, gymId: number | undefined): Promise<PageOf<Gym>> => {
     if (gymId === undefined) return store.gyms.listLicensesToReview(page);
     const gym = await store.gyms.find(gymId);

@@ -3,7 +3,7 @@ import type { Dependencies } from '../dependencies.ts';
 import { CITIES, MAJORS, STATES } from '../domain/reference-data.ts';
 
 export const createPrepareData =
-  ({ store }: Pick<Dependencies, 'store'>) =>
+  ({ store }: Dependencies) =>
   async (): Promise<void> => {
     await store.referenceData.seed({ states: STATES, cities: CITIES, majors: MAJORS });
     await store.counters.prepare();

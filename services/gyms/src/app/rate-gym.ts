@@ -24,7 +24,7 @@ type Refusals = Map<Rating, unknown>;
  * Stores ratings of one gym in the order they arrived, together with the sums of the gym, so the average is always exact. If a user
  * sends two first ratings concurrently, the unique index refuses one. Its batch runs again and replaces the other score.
  */
-const createStoreBatch = ({ store, clock }: Pick<Dependencies, 'store' | 'clock'>) => {
+const createStoreBatch = ({ store, clock }: Dependencies) => {
   const storeAll = async (session: ClientSession, id: number, batch: readonly Rating[]) => {
     const refusals: Refusals = new Map();
     const gym = await store.gyms.find(id, session);

@@ -9,7 +9,7 @@ const BATCH = 100;
  * may run meanwhile. Returns the number of gyms. Throws `unavailable`.
  */
 export const createRebuildBoosts =
-  ({ store, boosts }: Pick<Dependencies, 'store' | 'boosts'>) =>
+  ({ store, boosts }: Dependencies) =>
   async (progress: Progress): Promise<number> => {
     const ids = await store.gyms.allIds();
     progress.expect(ids.length, 'boosts of gyms');

@@ -3,10 +3,7 @@ import { createMediaCopies } from '@fitness/contracts/media-copy.ts';
 import { MODEL } from '@fitness/contracts/model-names.ts';
 import type { Dependencies } from '../dependencies.ts';
 
-export const createMediaCopyUseCases = ({
-  store,
-  mediaCopies,
-}: Pick<Dependencies, 'store' | 'mediaCopies'>) =>
+export const createMediaCopyUseCases = ({ store, mediaCopies }: Dependencies) =>
   createMediaCopies({
     mediaCopies,
     saves: new Map([[MODEL.gym, store.gyms.saveMedia]]),

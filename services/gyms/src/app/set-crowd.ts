@@ -15,7 +15,7 @@ interface CrowdReport {
 
 /** Throws 404 and 403, and 422 when no capacity was ever set. */
 export const createSetCrowd =
-  ({ store, clock, audit }: Pick<Dependencies, 'store' | 'clock' | 'audit'>) =>
+  ({ store, clock, audit }: Dependencies) =>
   (id: number, { current, capacity: reported }: CrowdReport, caller: UserCaller): Promise<Gym> =>
     store.transaction(async (session) => {
       const gym = await findForChange(store.gyms, id, caller, session);

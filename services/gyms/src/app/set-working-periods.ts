@@ -9,7 +9,7 @@ import { recordGymChange } from './record-gym-change.ts';
 
 /** Throws 404 and 403, and 422 for periods that overlap. */
 export const createSetWorkingPeriods =
-  ({ store, clock, audit }: Pick<Dependencies, 'store' | 'clock' | 'audit'>) =>
+  ({ store, clock, audit }: Dependencies) =>
   async (id: number, periods: WorkingPeriod[], caller: UserCaller): Promise<Gym> => {
     if (overlap(periods)) throw invalid({ working_periods: message('gyms.periods_overlap') });
     const workingPeriods = periods.toSorted(

@@ -4,10 +4,7 @@ import type { UseCases } from '../use-cases.ts';
 import { isGymLicense, isPublicFileOfGym } from './is-gym-license.ts';
 
 /** Has an effect only if the upload's call of `Gyms.AttachLicense` or `MediaCopies.Save` was lost. */
-export const onMediaAttached = ({
-  attachLicense,
-  refreshMedia,
-}: Pick<UseCases, 'attachLicense' | 'refreshMedia'>): EventConsumer =>
+export const onMediaAttached = ({ attachLicense, refreshMedia }: UseCases): EventConsumer =>
   onEvent(mediaAttached, async ({ data }, { session }) => {
     if (isPublicFileOfGym(data)) return refreshMedia(session, data.attachable_type, data.attachable_id);
     if (!isGymLicense(data)) return;

@@ -13,10 +13,7 @@ const document = z.object({
 });
 
 /** `fitness.gyms.v1.Gyms`. */
-export const createGymsService = ({
-  findGyms,
-  attachLicense,
-}: Pick<UseCases, 'findGyms' | 'attachLicense'>): GrpcService =>
+export const createGymsService = ({ findGyms, attachLicense }: UseCases): GrpcService =>
   grpcService(grpcDefinitions.gyms(), {
     GetGyms: async ({ ids }) => {
       const unique = [...new Set(ids)];

@@ -2,7 +2,7 @@ import { defineRoute, noContent, type Route } from '@fitness/shared/http/define-
 import { idParams } from '@fitness/shared/http/validation.ts';
 import type { UseCases } from '../use-cases.ts';
 
-export const deleteGymRoute = ({ deleteGym }: Pick<UseCases, 'deleteGym'>): Route =>
+export const deleteGymRoute = ({ deleteGym }: UseCases): Route =>
   defineRoute({
     method: 'DELETE',
     path: '/gyms/:id',

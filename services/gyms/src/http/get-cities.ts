@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { citySchema, toCity } from '../app/gym-resource.ts';
 import type { UseCases } from '../use-cases.ts';
 
-export const getCitiesRoute = ({ listCities }: Pick<UseCases, 'listCities'>, baseUrl: string): Route =>
+export const getCitiesRoute = ({ listCities }: UseCases, baseUrl: string): Route =>
   defineRoute({
     method: 'GET',
     path: '/cities',

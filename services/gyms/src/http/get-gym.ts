@@ -3,7 +3,7 @@ import { idParams } from '@fitness/shared/http/validation.ts';
 import type { UseCases } from '../use-cases.ts';
 import { gymBody, toGymBody } from './gym-body.ts';
 
-export const getGymRoute = ({ getGym, presentGyms }: Pick<UseCases, 'getGym' | 'presentGyms'>): Route =>
+export const getGymRoute = ({ getGym, presentGyms }: UseCases): Route =>
   defineRoute({
     method: 'GET',
     path: '/gyms/:id',

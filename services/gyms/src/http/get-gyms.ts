@@ -42,10 +42,7 @@ const query = z.object({
   near: near.optional(),
 });
 
-export const getGymsRoute = (
-  { listGyms, presentGyms }: Pick<UseCases, 'listGyms' | 'presentGyms'>,
-  baseUrl: string,
-): Route =>
+export const getGymsRoute = ({ listGyms, presentGyms }: UseCases, baseUrl: string): Route =>
   defineRoute({
     method: 'GET',
     path: '/gyms',

@@ -8,7 +8,7 @@ import { gymSchema } from '../app/gym-resource.ts';
 import type { UseCases } from '../use-cases.ts';
 
 export const getLicenseReviewsRoute = (
-  { listLicenseReviews, presentGyms }: Pick<UseCases, 'listLicenseReviews' | 'presentGyms'>,
+  { listLicenseReviews, presentGyms }: UseCases,
   baseUrl: string,
 ): Route =>
   defineRoute({

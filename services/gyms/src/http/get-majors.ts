@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { majorSchema, toMajor } from '../app/gym-resource.ts';
 import type { UseCases } from '../use-cases.ts';
 
-export const getMajorsRoute = ({ listMajors }: Pick<UseCases, 'listMajors'>, baseUrl: string): Route =>
+export const getMajorsRoute = ({ listMajors }: UseCases, baseUrl: string): Route =>
   defineRoute({
     method: 'GET',
     path: '/majors',

@@ -4,10 +4,7 @@ import { createShape, toDetails } from '../domain/gym-fields.ts';
 import type { UseCases } from '../use-cases.ts';
 import { gymBody, toGymBody } from './gym-body.ts';
 
-export const postGymsRoute = ({
-  createGym,
-  presentGyms,
-}: Pick<UseCases, 'createGym' | 'presentGyms'>): Route =>
+export const postGymsRoute = ({ createGym, presentGyms }: UseCases): Route =>
   defineRoute({
     method: 'POST',
     path: '/gyms',

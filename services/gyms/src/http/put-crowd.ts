@@ -6,7 +6,7 @@ import { gymBody, toGymBody } from './gym-body.ts';
 
 const PEOPLE_MAX = 100_000;
 
-export const putCrowdRoute = ({ setCrowd, presentGyms }: Pick<UseCases, 'setCrowd' | 'presentGyms'>): Route =>
+export const putCrowdRoute = ({ setCrowd, presentGyms }: UseCases): Route =>
   defineRoute({
     method: 'PUT',
     path: '/gyms/:id/crowd',

@@ -58,11 +58,7 @@ const toChange = (request: z.output<typeof body>): GymChange => ({
 const isReview = ({ details, license }: GymChange): boolean =>
   requestsReview(license) && !license.clearDocument && Object.keys(details).length === 0;
 
-export const putGymRoute = ({
-  updateGym,
-  reviewLicense,
-  presentGyms,
-}: Pick<UseCases, 'updateGym' | 'reviewLicense' | 'presentGyms'>): Route =>
+export const putGymRoute = ({ updateGym, reviewLicense, presentGyms }: UseCases): Route =>
   defineRoute({
     method: 'PUT',
     path: '/gyms/:id',

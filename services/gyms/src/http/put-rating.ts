@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { UseCases } from '../use-cases.ts';
 import { gymBody, toGymBody } from './gym-body.ts';
 
-export const putRatingRoute = ({ rateGym, presentGyms }: Pick<UseCases, 'rateGym' | 'presentGyms'>): Route =>
+export const putRatingRoute = ({ rateGym, presentGyms }: UseCases): Route =>
   defineRoute({
     method: 'PUT',
     path: '/gyms/:id/rating',

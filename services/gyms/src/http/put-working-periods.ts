@@ -19,10 +19,7 @@ const period = z.object({
   closes_at: time(/^(([01]\d|2[0-3]):[0-5]\d|24:00)$/, 'Closing time, `HH:MM` up to `24:00`'),
 });
 
-export const putWorkingPeriodsRoute = ({
-  setWorkingPeriods,
-  presentGyms,
-}: Pick<UseCases, 'setWorkingPeriods' | 'presentGyms'>): Route =>
+export const putWorkingPeriodsRoute = ({ setWorkingPeriods, presentGyms }: UseCases): Route =>
   defineRoute({
     method: 'PUT',
     path: '/gyms/:id/working-periods',

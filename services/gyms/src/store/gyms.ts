@@ -31,6 +31,7 @@ export interface Gyms extends GymLists {
   isPersonal: IsPersonal;
   insert(session: ClientSession, gym: Gym): Promise<void>;
   find(id: number, session?: ClientSession): Promise<Gym | undefined>;
+  /** Unknown ids are left out. */
   findMany(ids: readonly number[]): Promise<Gym[]>;
   /** Corrects the grams of every gym, and returns how many were wrong. Reads the whole collection. */
   reindex(progress: Progress): Promise<number>;

@@ -18,7 +18,7 @@ export type ListAuditLog = (
 ) => Promise<PageOf<AuditEntry>>;
 
 export const createListAuditLog =
-  ({ auditSources }: Pick<Dependencies, 'auditSources'>): ListAuditLog =>
+  ({ auditSources }: Dependencies): ListAuditLog =>
   async (caller, filter, request) => {
     const isPage = request.mode === 'page';
     const total = isPage ? await countAll(auditSources, caller, filter) : undefined;

@@ -1,5 +1,5 @@
 /** The dates of a self-service deletion (specification 3.1). */
-import { DAY_MS, SECOND_MS } from '@fitness/shared/kernel/clock.ts';
+import { DAY_MS, formatTimestamp, SECOND_MS } from '@fitness/shared/kernel/clock.ts';
 
 export interface DeletionDates {
   requestedAt: Date;
@@ -19,3 +19,14 @@ export const postponeDeletion = (scheduledAt: Date, now: Date): Date => {
   const lateMs = Math.max(0, now.getTime() - scheduledAt.getTime());
   return new Date(scheduledAt.getTime() + (Math.floor(lateMs / DAY_MS) + 1) * DAY_MS);
 };
+
+/** The dates of a pending deletion as shown in responses and events: `YYYY-MM-DD HH:MM:SS`, UTC. */
+export interface DeletionSchedule {
+  deletion_requested_at: string;
+  deletion_scheduled_at: string;
+}
+
+export const toDeletionSchedule = ({ requestedAt, scheduledAt }: DeletionDates): DeletionSchedule => ({
+  deletion_requested_at: formatTimestamp(requestedAt),
+  deletion_scheduled_at: formatTimestamp(scheduledAt),
+});

@@ -3,5 +3,5 @@ import { type EventConsumer, onEvent } from '@fitness/shared/messaging/consumer.
 import type { UseCases } from '../use-cases.ts';
 
 /** Identity erased the account before it published this. Consuming it also drops the account's dead-lettered events. */
-export const onAccountDeleted = ({ eraseRest }: Pick<UseCases, 'eraseRest'>): EventConsumer =>
+export const onAccountDeleted = ({ eraseRest }: UseCases): EventConsumer =>
   onEvent(accountDeleted, ({ data }, { session }) => eraseRest(session, data.user_id));

@@ -3,10 +3,7 @@ import { type EventConsumer, onEvent } from '@fitness/shared/messaging/consumer.
 import type { UseCases } from '../use-cases.ts';
 import { isPublicFileOfUser, isTrainerLicense } from './is-trainer-license.ts';
 
-export const onMediaDeleted = ({
-  detachLicense,
-  refreshMedia,
-}: Pick<UseCases, 'detachLicense' | 'refreshMedia'>): EventConsumer =>
+export const onMediaDeleted = ({ detachLicense, refreshMedia }: UseCases): EventConsumer =>
   onEvent(mediaDeleted, async ({ data, time }, { session }) => {
     if (isPublicFileOfUser(data)) return refreshMedia(session, data.attachable_type, data.attachable_id);
     if (!isTrainerLicense(data)) return;

@@ -5,10 +5,7 @@ import { message } from '@fitness/shared/kernel/error.ts';
 import { z } from 'zod';
 import type { UseCases } from '../use-cases.ts';
 
-export const deleteDeleteAccountRoute = ({
-  cancelDeletion,
-  presentOwnAccount,
-}: Pick<UseCases, 'cancelDeletion' | 'presentOwnAccount'>): Route =>
+export const deleteDeleteAccountRoute = ({ cancelDeletion, presentOwnAccount }: UseCases): Route =>
   defineRoute({
     method: 'DELETE',
     path: '/auth/delete-account',

@@ -3,7 +3,7 @@ import { idParams } from '@fitness/shared/http/validation.ts';
 import { SESSION_ONLY } from '@fitness/shared/kernel/caller.ts';
 import type { UseCases } from '../use-cases.ts';
 
-export const deleteNotificationDeviceRoute = ({ removeDevice }: Pick<UseCases, 'removeDevice'>): Route =>
+export const deleteNotificationDeviceRoute = ({ removeDevice }: UseCases): Route =>
   defineRoute({
     method: 'DELETE',
     path: '/notifications/devices/:id',

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { existingPasswordField, totpField } from '../domain/account-fields.ts';
 import type { UseCases } from '../use-cases.ts';
 
-export const deleteSecondFactorRoute = ({ ownSecondFactor }: Pick<UseCases, 'ownSecondFactor'>): Route =>
+export const deleteSecondFactorRoute = ({ ownSecondFactor }: UseCases): Route =>
   defineRoute({
     method: 'DELETE',
     path: '/auth/second-factor',

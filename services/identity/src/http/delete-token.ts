@@ -3,7 +3,7 @@ import { idParams } from '@fitness/shared/http/validation.ts';
 import { SESSION_ONLY } from '@fitness/shared/kernel/caller.ts';
 import type { UseCases } from '../use-cases.ts';
 
-export const deleteTokenRoute = ({ revokePersonalToken }: Pick<UseCases, 'revokePersonalToken'>): Route =>
+export const deleteTokenRoute = ({ revokePersonalToken }: UseCases): Route =>
   defineRoute({
     method: 'DELETE',
     path: '/auth/tokens/:id',

@@ -3,9 +3,7 @@ import { idParams } from '@fitness/shared/http/validation.ts';
 import { SESSION_ONLY } from '@fitness/shared/kernel/caller.ts';
 import type { UseCases } from '../use-cases.ts';
 
-export const deleteUserSecondFactorRoute = ({
-  removeSecondFactor,
-}: Pick<UseCases, 'removeSecondFactor'>): Route =>
+export const deleteUserSecondFactorRoute = ({ removeSecondFactor }: UseCases): Route =>
   defineRoute({
     method: 'DELETE',
     path: '/users/:id/second-factor',

@@ -4,7 +4,7 @@ import { SESSION_ONLY } from '@fitness/shared/kernel/caller.ts';
 import { z } from 'zod';
 import type { UseCases } from '../use-cases.ts';
 
-export const deleteUserSessionRoute = ({ endUserSession }: Pick<UseCases, 'endUserSession'>): Route =>
+export const deleteUserSessionRoute = ({ endUserSession }: UseCases): Route =>
   defineRoute({
     method: 'DELETE',
     path: '/users/:id/sessions/:session_id',

@@ -3,7 +3,7 @@ import { idParams } from '@fitness/shared/http/validation.ts';
 import type { UseCases } from '../use-cases.ts';
 import { deletionBlockedSchema } from './deletion-blocked.ts';
 
-export const deleteUserRoute = ({ deleteUser }: Pick<UseCases, 'deleteUser'>): Route =>
+export const deleteUserRoute = ({ deleteUser }: UseCases): Route =>
   defineRoute({
     method: 'DELETE',
     path: '/users/:id',

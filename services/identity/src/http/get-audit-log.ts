@@ -69,7 +69,7 @@ const query = z.object({
   }),
 });
 
-export const getAuditLogRoute = ({ listAuditLog }: Pick<UseCases, 'listAuditLog'>, baseUrl: string): Route =>
+export const getAuditLogRoute = ({ listAuditLog }: UseCases, baseUrl: string): Route =>
   defineRoute({
     method: 'GET',
     path: '/audit-log',

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { appGrantSchema, toAppGrant } from '../app/credentials/grant-resource.ts';
 import type { UseCases } from '../use-cases.ts';
 
-export const getGrantsRoute = ({ listGrants }: Pick<UseCases, 'listGrants'>, baseUrl: string): Route =>
+export const getGrantsRoute = ({ listGrants }: UseCases, baseUrl: string): Route =>
   defineRoute({
     method: 'GET',
     path: '/auth/grants',

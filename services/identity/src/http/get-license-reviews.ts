@@ -8,7 +8,7 @@ import { z } from 'zod';
 import type { UseCases } from '../use-cases.ts';
 
 export const getLicenseReviewsRoute = (
-  { listLicenseReviews, presentUsers }: Pick<UseCases, 'listLicenseReviews' | 'presentUsers'>,
+  { listLicenseReviews, presentUsers }: UseCases,
   baseUrl: string,
 ): Route =>
   defineRoute({

@@ -4,10 +4,7 @@ import { ALL_TOKEN_KINDS } from '@fitness/shared/kernel/caller.ts';
 import { z } from 'zod';
 import type { UseCases } from '../use-cases.ts';
 
-export const getMeRoute = ({
-  getProfile,
-  presentOwnAccount,
-}: Pick<UseCases, 'getProfile' | 'presentOwnAccount'>): Route =>
+export const getMeRoute = ({ getProfile, presentOwnAccount }: UseCases): Route =>
   defineRoute({
     method: 'GET',
     path: '/auth/me',

@@ -3,9 +3,7 @@ import { z } from 'zod';
 import { preferencesSchema, toPreferences } from '../app/notifications/notification-preferences.ts';
 import type { UseCases } from '../use-cases.ts';
 
-export const getNotificationPreferencesRoute = ({
-  getPreferences,
-}: Pick<UseCases, 'getPreferences'>): Route =>
+export const getNotificationPreferencesRoute = ({ getPreferences }: UseCases): Route =>
   defineRoute({
     method: 'GET',
     path: '/notifications/preferences',

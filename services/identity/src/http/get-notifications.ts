@@ -15,10 +15,7 @@ const listSchema = list.extend({
     }),
 });
 
-export const getNotificationsRoute = (
-  { listNotifications }: Pick<UseCases, 'listNotifications'>,
-  baseUrl: string,
-): Route =>
+export const getNotificationsRoute = ({ listNotifications }: UseCases, baseUrl: string): Route =>
   defineRoute({
     method: 'GET',
     path: '/notifications',

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { toRole } from '../app/roles/role-resource.ts';
 import type { UseCases } from '../use-cases.ts';
 
-export const getRolesRoute = ({ listRoles }: Pick<UseCases, 'listRoles'>, baseUrl: string): Route =>
+export const getRolesRoute = ({ listRoles }: UseCases, baseUrl: string): Route =>
   defineRoute({
     method: 'GET',
     path: '/roles',

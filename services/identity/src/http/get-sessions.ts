@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { loginSessionSchema, toLoginSession } from '../app/sign-in/session-resource.ts';
 import type { UseCases } from '../use-cases.ts';
 
-export const getSessionsRoute = ({ listSessions }: Pick<UseCases, 'listSessions'>, baseUrl: string): Route =>
+export const getSessionsRoute = ({ listSessions }: UseCases, baseUrl: string): Route =>
   defineRoute({
     method: 'GET',
     path: '/auth/sessions',

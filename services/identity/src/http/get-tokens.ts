@@ -5,10 +5,7 @@ import { z } from 'zod';
 import { personalTokenSchema, toPersonalToken } from '../app/credentials/personal-token-resource.ts';
 import type { UseCases } from '../use-cases.ts';
 
-export const getTokensRoute = (
-  { listPersonalTokens }: Pick<UseCases, 'listPersonalTokens'>,
-  baseUrl: string,
-): Route =>
+export const getTokensRoute = ({ listPersonalTokens }: UseCases, baseUrl: string): Route =>
   defineRoute({
     method: 'GET',
     path: '/auth/tokens',

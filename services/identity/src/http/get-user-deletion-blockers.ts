@@ -5,9 +5,7 @@ import { toBlocker } from '../app/deletion/deletion-blockers.ts';
 import type { UseCases } from '../use-cases.ts';
 import { blockerSchema } from './deletion-blocked.ts';
 
-export const getUserDeletionBlockersRoute = ({
-  getUserDeletionBlockers,
-}: Pick<UseCases, 'getUserDeletionBlockers'>): Route =>
+export const getUserDeletionBlockersRoute = ({ getUserDeletionBlockers }: UseCases): Route =>
   defineRoute({
     method: 'GET',
     path: '/users/:id/deletion-blockers',

@@ -13,7 +13,7 @@ const nameSchema = z
   })
   .meta({ id: 'UserName' });
 
-export const getUserNamesRoute = ({ getUserNames }: Pick<UseCases, 'getUserNames'>): Route =>
+export const getUserNamesRoute = ({ getUserNames }: UseCases): Route =>
   defineRoute({
     method: 'GET',
     path: '/users/names',

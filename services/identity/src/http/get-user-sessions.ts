@@ -6,10 +6,7 @@ import { z } from 'zod';
 import { loginSessionSchema, toLoginSession } from '../app/sign-in/session-resource.ts';
 import type { UseCases } from '../use-cases.ts';
 
-export const getUserSessionsRoute = (
-  { getUser, listSessions }: Pick<UseCases, 'getUser' | 'listSessions'>,
-  baseUrl: string,
-): Route =>
+export const getUserSessionsRoute = ({ getUser, listSessions }: UseCases, baseUrl: string): Route =>
   defineRoute({
     method: 'GET',
     path: '/users/:id/sessions',

@@ -4,7 +4,7 @@ import { idParams } from '@fitness/shared/http/validation.ts';
 import { z } from 'zod';
 import type { UseCases } from '../use-cases.ts';
 
-export const getUserRoute = ({ getUser, presentUser }: Pick<UseCases, 'getUser' | 'presentUser'>): Route =>
+export const getUserRoute = ({ getUser, presentUser }: UseCases): Route =>
   defineRoute({
     method: 'GET',
     path: '/users/:id',

@@ -5,10 +5,7 @@ import { queryBoolean } from '@fitness/shared/http/validation.ts';
 import { z } from 'zod';
 import type { UseCases } from '../use-cases.ts';
 
-export const getUsersRoute = (
-  { listUsers, presentUsers }: Pick<UseCases, 'listUsers' | 'presentUsers'>,
-  baseUrl: string,
-): Route =>
+export const getUsersRoute = ({ listUsers, presentUsers }: UseCases, baseUrl: string): Route =>
   defineRoute({
     method: 'GET',
     path: '/users',

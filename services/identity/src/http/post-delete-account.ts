@@ -23,7 +23,7 @@ const accountDeletionSchema = z
   .meta({ id: 'AccountDeletionResponse' });
 
 export const postDeleteAccountRoute = (
-  { armDeletion, commitDeletion }: Pick<UseCases, 'armDeletion' | 'commitDeletion'>,
+  { armDeletion, commitDeletion }: UseCases,
   { accountCodes }: Pick<Limits, 'accountCodes'>,
 ): Route =>
   defineRoute({

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { loginField } from '../domain/account-fields.ts';
 import type { UseCases } from '../use-cases.ts';
 
-export const postForgotPasswordRoute = ({ resetPassword }: Pick<UseCases, 'resetPassword'>): Route =>
+export const postForgotPasswordRoute = ({ resetPassword }: UseCases): Route =>
   defineRoute({
     method: 'POST',
     path: '/auth/forgot-password',

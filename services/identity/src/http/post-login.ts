@@ -4,7 +4,7 @@ import { existingPasswordField, loginField, totpField } from '../domain/account-
 import type { UseCases } from '../use-cases.ts';
 import { clientOf, sessionSchema, toSession } from './session.ts';
 
-export const postLoginRoute = ({ signIn, presentUser }: Pick<UseCases, 'signIn' | 'presentUser'>): Route =>
+export const postLoginRoute = ({ signIn, presentUser }: UseCases): Route =>
   defineRoute({
     method: 'POST',
     path: '/auth/login',

@@ -2,7 +2,7 @@ import { defineRoute, noContent, type Route } from '@fitness/shared/http/define-
 import { ALL_TOKEN_KINDS } from '@fitness/shared/kernel/caller.ts';
 import type { UseCases } from '../use-cases.ts';
 
-export const postLogoutRoute = ({ signOut }: Pick<UseCases, 'signOut'>): Route =>
+export const postLogoutRoute = ({ signOut }: UseCases): Route =>
   defineRoute({
     method: 'POST',
     path: '/auth/logout',

@@ -6,7 +6,7 @@ import { deviceSchema, toDevice } from '../app/notifications/devices.ts';
 import { PLATFORMS } from '../domain/platforms.ts';
 import type { UseCases } from '../use-cases.ts';
 
-export const postNotificationDeviceRoute = ({ registerDevice }: Pick<UseCases, 'registerDevice'>): Route =>
+export const postNotificationDeviceRoute = ({ registerDevice }: UseCases): Route =>
   defineRoute({
     method: 'POST',
     path: '/notifications/devices',

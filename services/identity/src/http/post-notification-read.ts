@@ -4,9 +4,7 @@ import { z } from 'zod';
 import { notificationSchema, toNotification } from '../app/notifications/notification-resource.ts';
 import type { UseCases } from '../use-cases.ts';
 
-export const postNotificationReadRoute = ({
-  markNotificationRead,
-}: Pick<UseCases, 'markNotificationRead'>): Route =>
+export const postNotificationReadRoute = ({ markNotificationRead }: UseCases): Route =>
   defineRoute({
     method: 'POST',
     path: '/notifications/:id/read',

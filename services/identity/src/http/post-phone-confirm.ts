@@ -5,10 +5,7 @@ import { z } from 'zod';
 import { codeField } from '../domain/account-fields.ts';
 import type { UseCases } from '../use-cases.ts';
 
-export const postPhoneConfirmRoute = ({
-  confirmPhone,
-  presentUser,
-}: Pick<UseCases, 'confirmPhone' | 'presentUser'>): Route =>
+export const postPhoneConfirmRoute = ({ confirmPhone, presentUser }: UseCases): Route =>
   defineRoute({
     method: 'POST',
     path: '/auth/phone/confirm',

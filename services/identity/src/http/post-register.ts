@@ -13,7 +13,7 @@ import type { UseCases } from '../use-cases.ts';
 import { clientOf, sessionSchema, toSession } from './session.ts';
 
 export const postRegisterRoute = (
-  { register, presentUser }: Pick<UseCases, 'register' | 'presentUser'>,
+  { register, presentUser }: UseCases,
   { registrations }: Pick<Limits, 'registrations'>,
 ): Route =>
   defineRoute({

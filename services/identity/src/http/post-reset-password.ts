@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { codeField, loginField, passwordField } from '../domain/account-fields.ts';
 import type { UseCases } from '../use-cases.ts';
 
-export const postResetPasswordRoute = ({ resetPassword }: Pick<UseCases, 'resetPassword'>): Route =>
+export const postResetPasswordRoute = ({ resetPassword }: UseCases): Route =>
   defineRoute({
     method: 'POST',
     path: '/auth/reset-password',

@@ -26,7 +26,7 @@ const stepSchema = z
       'while two-factor authentication is on.',
   });
 
-export const postSecondFactorRoute = ({ ownSecondFactor }: Pick<UseCases, 'ownSecondFactor'>): Route =>
+export const postSecondFactorRoute = ({ ownSecondFactor }: UseCases): Route =>
   defineRoute({
     method: 'POST',
     path: '/auth/second-factor',

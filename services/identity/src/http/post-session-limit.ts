@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { UseCases } from '../use-cases.ts';
 
 /** Called by the gateway each time it shows a page, because the sessions of pages are shorter than those of apps. */
-export const postSessionLimitRoute = ({ limitSession }: Pick<UseCases, 'limitSession'>): Route =>
+export const postSessionLimitRoute = ({ limitSession }: UseCases): Route =>
   defineRoute({
     method: 'POST',
     path: '/session-limit',

@@ -5,7 +5,7 @@ import { personalTokenSchema, toPersonalToken } from '../app/credentials/persona
 import { timestampField, tokenNameField } from '../domain/account-fields.ts';
 import type { UseCases } from '../use-cases.ts';
 
-export const postTokenRoute = ({ createPersonalToken }: Pick<UseCases, 'createPersonalToken'>): Route =>
+export const postTokenRoute = ({ createPersonalToken }: UseCases): Route =>
   defineRoute({
     method: 'POST',
     path: '/auth/tokens',

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { existingPasswordField, passwordField } from '../domain/account-fields.ts';
 import type { UseCases } from '../use-cases.ts';
 
-export const putChangePasswordRoute = ({ changePassword }: Pick<UseCases, 'changePassword'>): Route =>
+export const putChangePasswordRoute = ({ changePassword }: UseCases): Route =>
   defineRoute({
     method: 'PUT',
     path: '/auth/change-password',

@@ -4,10 +4,7 @@ import { z } from 'zod';
 import { existingPasswordField, profileShape } from '../domain/account-fields.ts';
 import type { UseCases } from '../use-cases.ts';
 
-export const putMeRoute = ({
-  updateProfile,
-  presentUser,
-}: Pick<UseCases, 'updateProfile' | 'presentUser'>): Route =>
+export const putMeRoute = ({ updateProfile, presentUser }: UseCases): Route =>
   defineRoute({
     method: 'PUT',
     path: '/auth/me',

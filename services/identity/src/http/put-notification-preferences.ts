@@ -10,9 +10,7 @@ import {
 } from '../app/notifications/notification-preferences.ts';
 import type { UseCases } from '../use-cases.ts';
 
-export const putNotificationPreferencesRoute = ({
-  updatePreferences,
-}: Pick<UseCases, 'updatePreferences'>): Route =>
+export const putNotificationPreferencesRoute = ({ updatePreferences }: UseCases): Route =>
   defineRoute({
     method: 'PUT',
     path: '/notifications/preferences',

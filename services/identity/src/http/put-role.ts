@@ -7,7 +7,7 @@ import { z } from 'zod';
 import { toRole } from '../app/roles/role-resource.ts';
 import type { UseCases } from '../use-cases.ts';
 
-export const putRoleRoute = ({ updateRole }: Pick<UseCases, 'updateRole'>): Route =>
+export const putRoleRoute = ({ updateRole }: UseCases): Route =>
   defineRoute({
     method: 'PUT',
     path: '/roles/:id',

@@ -31,11 +31,7 @@ const body = z.object({
   trainer_license_media_id: reviewedMediaIdField,
 });
 
-export const putUserRoute = ({
-  updateUser,
-  reviewLicense,
-  presentUser,
-}: Pick<UseCases, 'updateUser' | 'reviewLicense' | 'presentUser'>): Route =>
+export const putUserRoute = ({ updateUser, reviewLicense, presentUser }: UseCases): Route =>
   defineRoute({
     method: 'PUT',
     path: '/users/:id',

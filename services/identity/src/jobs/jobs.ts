@@ -3,10 +3,7 @@ import { MINUTE_MS } from '@fitness/shared/kernel/clock.ts';
 import type { Job } from '@fitness/shared/runtime/jobs.ts';
 import type { UseCases } from '../use-cases.ts';
 
-export const createJobs = (
-  { purgeAccounts, settleErasures }: Pick<UseCases, 'purgeAccounts' | 'settleErasures'>,
-  intervalMs: number,
-): Job[] => [
+export const createJobs = ({ purgeAccounts, settleErasures }: UseCases, intervalMs: number): Job[] => [
   { name: 'purge accounts', intervalMs, run: purgeAccounts },
   { name: 'settle erasures', intervalMs: MINUTE_MS, run: settleErasures },
 ];

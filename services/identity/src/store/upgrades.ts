@@ -23,7 +23,7 @@ const earlierPhonesAreProven = (connection: Connection): Upgrade => ({
 
 export const createUpgrades = (
   connection: Connection,
-  { store, sequences }: Pick<Dependencies, 'store' | 'sequences'>,
+  { store, sequences }: Dependencies,
 ): readonly Upgrade[] => [
   {
     // Version 1.0.0 stored search texts and grams in the accounts.

@@ -25,7 +25,7 @@ const REFUSALS: Readonly<Record<ImageRefusal, Message>> = {
  * file with only the first bytes of an image: nothing can display it, and it contains no metadata. Throws 422 under `file` for an
  * image that cannot be decoded. Nothing remains stored when it fails.
  */
-export const createCleanImage = ({ storage, images }: Pick<Dependencies, 'storage' | 'images'>) => {
+export const createCleanImage = ({ storage, images }: Dependencies) => {
   const clean = async (file: StoredFile, mimeType: string, owner: string): Promise<StoredFile> => {
     const content = await images.render({ open: () => storage.openReceived(file), mimeType, owner });
     if (content === 'no_image') return file;

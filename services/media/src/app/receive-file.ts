@@ -9,7 +9,7 @@ export interface ReceiveFile {
   discard(file: StoredFile): Promise<void>;
 }
 
-export const createReceiveFile = ({ storage }: Pick<Dependencies, 'storage'>): ReceiveFile => ({
+export const createReceiveFile = ({ storage }: Dependencies): ReceiveFile => ({
   keep: (content) => storage.receive(content),
   discard: (file) => storage.discard(file),
 });

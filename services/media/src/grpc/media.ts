@@ -3,10 +3,7 @@ import { type GrpcService, grpcService } from '@fitness/shared/grpc/server.ts';
 import { invalid, message } from '@fitness/shared/kernel/error.ts';
 import type { UseCases } from '../use-cases.ts';
 
-export const createMediaService = ({
-  copyMedia,
-  deleteMediaByPurpose,
-}: Pick<UseCases, 'copyMedia' | 'deleteMediaByPurpose'>): GrpcService =>
+export const createMediaService = ({ copyMedia, deleteMediaByPurpose }: UseCases): GrpcService =>
   grpcService(grpcDefinitions.media(), {
     GetCopies: async ({ targets }) => {
       const copies = await copyMedia(targets);

@@ -1,4 +1,6 @@
 /** Limits for downloads. Slow readers hold a limited number of files and connections, each for a limited time. */
+import { once } from 'node:events';
+import type { Socket } from 'node:net';
 import type { RawReply } from '@fitness/shared/http/define-route.ts';
 import { MINUTE_MS, SECOND_MS } from '@fitness/shared/kernel/clock.ts';
 import { unavailable } from '@fitness/shared/kernel/error.ts';
@@ -36,6 +38,21 @@ interface Download {
   end(): void;
 }
 
+/**
+ * A client may send a request before the previous response has ended, whose connection the new response gets only then. Null if the
+ * client disconnects.
+ */
+const connectionOf = async (response: RawReply['raw']): Promise<Socket | null> => {
+  const { socket } = response.req;
+  if (response.socket === null && !socket.destroyed) {
+    const waiting = new AbortController();
+    const { signal } = waiting;
+    await Promise.race([once(response, 'socket', { signal }), once(socket, 'close', { signal })]);
+    waiting.abort();
+  }
+  return response.socket;
+};
+
 export const createDownloadLimit = (limits: DownloadLimits): LimitDownload => {
   const { max, stalledMs, deadlineMs, slowMs, minBytesPerS } = limits;
   const minProgressBytes = (minBytesPerS * slowMs) / SECOND_MS;
@@ -53,7 +70,7 @@ export const createDownloadLimit = (limits: DownloadLimits): LimitDownload => {
   };
 
   return async ({ raw }, send) => {
-    const { socket } = raw;
+    const socket = await connectionOf(raw);
     // The client has disconnected, so no event will end the download.
     if (raw.destroyed || socket === null) return;
     if (underWay.size >= max) endSlowest();

@@ -62,10 +62,7 @@ interface Downloads {
   limitDownload: LimitDownload;
 }
 
-export const getMediaRoutes = (
-  { downloadFile }: Pick<UseCases, 'downloadFile'>,
-  limits: DownloadLimits,
-): Route[] => {
+export const getMediaRoutes = ({ downloadFile }: UseCases, limits: DownloadLimits): Route[] => {
   const downloads = { downloadFile, limitDownload: createDownloadLimit(limits) };
   return [
     routeAt({ path: '/media/:id', summary: 'Download a file', params: z.object({ id: idParam }) }, downloads),

@@ -41,7 +41,7 @@ export interface PostMediaOptions {
 }
 
 export const postMediaRoute = (
-  { attachFile, receiveFile }: Pick<UseCases, 'attachFile' | 'receiveFile'>,
+  { attachFile, receiveFile }: UseCases,
   { baseUrl, uploadDeadlineMs }: PostMediaOptions,
 ): Route =>
   defineRoute({

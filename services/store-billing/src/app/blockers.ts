@@ -3,10 +3,7 @@ import type { BlockersOf } from '@fitness/contracts/blockers.ts';
 import { formatTimestamp } from '@fitness/shared/kernel/clock.ts';
 import type { Dependencies } from '../dependencies.ts';
 
-export const createBlockers = ({
-  store,
-  clock,
-}: Pick<Dependencies, 'store' | 'clock'>): BlockersOf<'store-billing'> => ({
+export const createBlockers = ({ store, clock }: Dependencies): BlockersOf<'store-billing'> => ({
   active_premium: async (userId) => {
     const running = await store.grants.runningSubscriptions([userId], clock.now());
     if (running.length === 0) return undefined;

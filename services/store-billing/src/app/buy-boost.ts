@@ -7,16 +7,12 @@ import { assertMayBoost } from './assert-may-boost.ts';
 import type { BuyFromWallet, IdempotentRequest } from './buy-from-wallet.ts';
 import { targetNotFound } from './wallet-purchase-errors.ts';
 
-interface BuyBoostDependencies extends Pick<Dependencies, 'catalogue' | 'targets'> {
-  buyFromWallet: BuyFromWallet;
-}
-
 /**
  * Buys a boost from the wallet. Throws 404 `payments.target_not_found`, 403 for another user's target without
  * `payments.boost_all`, and what {@link BuyFromWallet} throws.
  */
 export const createBuyBoost =
-  ({ catalogue, targets, buyFromWallet }: BuyBoostDependencies) =>
+  ({ catalogue, targets, buyFromWallet }: Dependencies & { buyFromWallet: BuyFromWallet }) =>
   async (
     caller: UserCaller,
     { target, level }: { target: Target; level: BoostLevel },

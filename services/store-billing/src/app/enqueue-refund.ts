@@ -5,7 +5,7 @@ import type { SlotRefusal } from '../store/slots.ts';
 
 /** Enqueues a purchase that the store confirmed and the slot refused. Operators refund it. */
 export const enqueueRefund = async (
-  { store, clock, log }: Pick<Dependencies, 'store' | 'clock' | 'log'>,
+  { store, clock, log }: Dependencies,
   attempt: Attempt,
   order: Order,
   refusal: Pick<SlotRefusal, 'by'>,

@@ -8,7 +8,7 @@ import { premiumSlot } from '../domain/target.ts';
  * can start again. Receipts and due refunds are kept.
  */
 export const createEraseAccount =
-  ({ store, clock, idempotency }: Pick<Dependencies, 'store' | 'clock' | 'idempotency'>) =>
+  ({ store, clock, idempotency }: Dependencies) =>
   async (session: ClientSession, userId: number): Promise<Rest> => {
     const now = clock.now();
     const running = await store.slots.close(session, premiumSlot(userId), now);

@@ -4,6 +4,6 @@ import type { Target } from '../domain/target.ts';
 
 /** The live boosts of these targets. Targets without one are missing from the result. */
 export const createGetBoosts =
-  ({ store, clock }: Pick<Dependencies, 'store' | 'clock'>) =>
+  ({ store, clock }: Dependencies) =>
   (targets: readonly Target[]): Promise<Boost[]> =>
     store.grants.liveBoosts(targets, clock.now());

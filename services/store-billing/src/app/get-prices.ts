@@ -8,7 +8,7 @@ interface Prices {
 }
 
 export const createGetPrices =
-  ({ catalogue }: Pick<Dependencies, 'catalogue'>) =>
+  ({ catalogue }: Dependencies) =>
   (): Prices => ({
     premiumPlus: catalogue.premium.price,
     boostBasic: catalogue.boosts.basic.price,

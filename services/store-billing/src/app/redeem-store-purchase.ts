@@ -99,7 +99,7 @@ const replay = ({ productId, userId }: Presentation, { purchase, grant }: Redeem
 
 /** Reads the ledger once more before a refusal: a concurrent request may have redeemed the token. */
 const replayOrThrow = async (
-  { store, clock }: Pick<Dependencies, 'store' | 'clock'>,
+  { store, clock }: Dependencies,
   presentation: Presentation,
   order: Order,
   refusal: AppError,

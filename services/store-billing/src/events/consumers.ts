@@ -2,13 +2,9 @@
 import type { EventConsumer } from '@fitness/shared/messaging/consumer.ts';
 import type { UseCases } from '../use-cases.ts';
 import { onAccountDeleted } from './on-account-deleted.ts';
-import { onGymDeleted } from './on-gym-deleted.ts';
-import { onTrainingServiceDeleted } from './on-training-service-deleted.ts';
+import { onTargetDeleted } from './on-target-deleted.ts';
 
-export const createConsumers = (
-  useCases: Pick<UseCases, 'eraseAccount' | 'endTargetBoost'>,
-): EventConsumer[] => [
+export const createConsumers = (useCases: UseCases): EventConsumer[] => [
   onAccountDeleted(useCases),
-  onGymDeleted(useCases),
-  onTrainingServiceDeleted(useCases),
+  ...onTargetDeleted(useCases),
 ];

@@ -2,5 +2,5 @@ import { accountDeleted } from '@fitness/proto/events/identity.ts';
 import { type EventConsumer, onEvent } from '@fitness/shared/messaging/consumer.ts';
 import type { UseCases } from '../use-cases.ts';
 
-export const onAccountDeleted = ({ eraseAccount }: Pick<UseCases, 'eraseAccount'>): EventConsumer =>
+export const onAccountDeleted = ({ eraseAccount }: UseCases): EventConsumer =>
   onEvent(accountDeleted, async ({ data }, { session }) => eraseAccount(session, data.user_id));

@@ -12,7 +12,7 @@ export const createStoreBillingService = ({
   getSubscriptions,
   getBoosts,
   getPrices,
-}: Pick<UseCases, 'getSubscriptions' | 'getBoosts' | 'getPrices'>): GrpcService =>
+}: UseCases): GrpcService =>
   grpcService(grpcDefinitions.storeBilling(), {
     GetSubscriptions: async ({ user_ids }) => {
       assertMaxItems('user_ids', user_ids, MAX_ITEMS);

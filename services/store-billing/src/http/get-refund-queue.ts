@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { refundSchema, toRefundResource } from '../app/refund-resource.ts';
 import type { UseCases } from '../use-cases.ts';
 
-export const getRefundQueueRoute = ({ listRefunds }: Pick<UseCases, 'listRefunds'>, baseUrl: string): Route =>
+export const getRefundQueueRoute = ({ listRefunds }: UseCases, baseUrl: string): Route =>
   defineRoute({
     method: 'GET',
     path: '/payments/store-purchases/refund-queue',

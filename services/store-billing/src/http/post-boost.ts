@@ -12,7 +12,7 @@ const PATH = '/payments/boost';
 
 const toReply = (boost: Boost) => created({ data: toBoostResource(boost) });
 
-export const postBoostRoute = ({ buyBoost }: Pick<UseCases, 'buyBoost'>, idempotency: Idempotency): Route =>
+export const postBoostRoute = ({ buyBoost }: UseCases, idempotency: Idempotency): Route =>
   defineRoute({
     method: 'POST',
     path: PATH,

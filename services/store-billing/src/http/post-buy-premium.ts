@@ -10,10 +10,7 @@ const PATH = '/payments/buy-premium';
 
 const toReply = (subscription: Subscription) => created({ data: toSubscriptionResource(subscription) });
 
-export const postBuyPremiumRoute = (
-  { buyPremium }: Pick<UseCases, 'buyPremium'>,
-  idempotency: Idempotency,
-): Route =>
+export const postBuyPremiumRoute = ({ buyPremium }: UseCases, idempotency: Idempotency): Route =>
   defineRoute({
     method: 'POST',
     path: PATH,

@@ -8,7 +8,7 @@ import type { UseCases } from '../use-cases.ts';
 
 const MAX_NOTE = 2_000;
 
-export const postRefundResolutionRoute = ({ resolveRefund }: Pick<UseCases, 'resolveRefund'>): Route =>
+export const postRefundResolutionRoute = ({ resolveRefund }: UseCases): Route =>
   defineRoute({
     method: 'POST',
     path: '/payments/store-purchases/refund-queue/:id/resolve',

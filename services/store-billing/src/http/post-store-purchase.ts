@@ -93,7 +93,7 @@ const grantSchema = z
   });
 
 export const postStorePurchaseRoute = (
-  { redeemStorePurchase }: Pick<UseCases, 'redeemStorePurchase'>,
+  { redeemStorePurchase }: UseCases,
   { catalogue, channel }: BodyOptions,
 ): Route =>
   defineRoute({

@@ -2,7 +2,7 @@
 import type { BlockersOf } from '@fitness/contracts/blockers.ts';
 import type { Dependencies } from '../dependencies.ts';
 
-export const createBlockers = ({ store }: Pick<Dependencies, 'store'>): BlockersOf<'wallet'> => ({
+export const createBlockers = ({ store }: Dependencies): BlockersOf<'wallet'> => ({
   /** Any balance other than zero, positive or negative. */
   unsettled_balance: async (userId) => {
     const balance = await store.wallets.balance(userId);

@@ -10,7 +10,7 @@ export const SHOWN_TYPES = ['deposit', 'withdrawal'] as const satisfies readonly
 
 /** Hours without payments are left out. The current hour is the last. */
 export const createCountPaymentHours =
-  ({ store, clock }: Pick<Dependencies, 'store' | 'clock'>) =>
+  ({ store, clock }: Dependencies) =>
   async (): Promise<PaymentHour[]> => {
     const now = clock.now().getTime();
     const from = new Date(now - (now % HOUR_MS) - (SHOWN_HOURS - 1) * HOUR_MS);

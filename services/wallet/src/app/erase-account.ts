@@ -7,7 +7,7 @@ import type { Dependencies } from '../dependencies.ts';
 export type EraseAccount = (session: ClientSession, userId: number) => Promise<Rest>;
 
 export const createEraseAccount =
-  ({ store, clock, idempotency }: Pick<Dependencies, 'store' | 'clock' | 'idempotency'>): EraseAccount =>
+  ({ store, clock, idempotency }: Dependencies): EraseAccount =>
   async (session, userId) => {
     // The mark comes first: a concurrent credit of a deposit conflicts with it, and the retry stores no personal data.
     const wallet = await store.wallets.find(session, userId);

@@ -28,7 +28,7 @@ export const pricesSchema = z
 export type ListPrices = () => Promise<z.output<typeof pricesSchema>>;
 
 export const createListPrices =
-  ({ priceList, rates }: Pick<Dependencies, 'priceList' | 'rates'>): ListPrices =>
+  ({ priceList, rates }: Dependencies): ListPrices =>
   async () => {
     const { premiumPlus, boostBasic, boostPro } = await priceList.get();
     return {

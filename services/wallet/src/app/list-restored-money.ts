@@ -21,7 +21,7 @@ export interface RestoredMoney {
 const keyOf = (paymentId: number, requestedAt: Date): string => `${paymentId} ${requestedAt.getTime()}`;
 
 export const createListRestoredMoney =
-  ({ store, payoutJournal }: Pick<Dependencies, 'store' | 'payoutJournal'>) =>
+  ({ store, payoutJournal }: Dependencies) =>
   async (): Promise<RestoredMoney> => {
     const openWithdrawals: Payment[] = [];
     const filter = { type: 'withdrawal', isDone: false, rejected: false, order: 'ASC' } as const;

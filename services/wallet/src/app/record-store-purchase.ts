@@ -22,7 +22,7 @@ interface StorePurchase {
 export type RecordStorePurchase = (session: ClientSession, purchase: StorePurchase) => Promise<void>;
 
 export const createRecordStorePurchase =
-  ({ store, outbox, rates }: Pick<Dependencies, 'store' | 'outbox' | 'rates'>): RecordStorePurchase =>
+  ({ store, outbox, rates }: Dependencies): RecordStorePurchase =>
   async (session, purchase) => {
     const key = `store_purchase:${purchase.storePurchaseId}`;
     if ((await store.entries.find(key, session)) !== undefined) return;

@@ -30,12 +30,7 @@ export type RequestWithdrawal = (
 ) => Promise<PaymentResource>;
 
 export const createRequestWithdrawal =
-  ({
-    store,
-    outbox,
-    clock,
-    users,
-  }: Pick<Dependencies, 'store' | 'outbox' | 'clock' | 'users'>): RequestWithdrawal =>
+  ({ store, outbox, clock, users }: Dependencies): RequestWithdrawal =>
   async ({ caller, amount, description }, complete) => {
     const { userId } = caller;
     const user = (await users.find([userId], caller)).get(userId);

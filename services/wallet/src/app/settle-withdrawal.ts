@@ -23,17 +23,7 @@ export type SettleWithdrawal = (
 ) => Promise<PaymentResource>;
 
 export const createSettleWithdrawal =
-  ({
-    store,
-    outbox,
-    clock,
-    users,
-    audit,
-    payoutJournal,
-  }: Pick<
-    Dependencies,
-    'store' | 'outbox' | 'clock' | 'users' | 'audit' | 'payoutJournal'
-  >): SettleWithdrawal =>
+  ({ store, outbox, clock, users, audit, payoutJournal }: Dependencies): SettleWithdrawal =>
   async (id, settlement, caller) => {
     const { outcome } = settlement;
     const withdrawal = await store.payments.find(id);

@@ -9,7 +9,7 @@ import { assertMaySee } from './payment-resource.ts';
 export type ShowBalance = (caller: UserCaller, userId: number | undefined) => Promise<number>;
 
 export const createShowBalance =
-  ({ store }: Pick<Dependencies, 'store'>): ShowBalance =>
+  ({ store }: Dependencies): ShowBalance =>
   async (caller, userId = caller.userId) => {
     assertMaySee(caller, userId);
     return store.wallets.balance(userId);

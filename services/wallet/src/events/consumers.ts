@@ -4,6 +4,7 @@ import type { UseCases } from '../use-cases.ts';
 import { onAccountDeleted } from './on-account-deleted.ts';
 import { onStorePurchaseGranted } from './on-store-purchase-granted.ts';
 
-export const createConsumers = (
-  useCases: Pick<UseCases, 'recordStorePurchase' | 'eraseAccount'>,
-): EventConsumer[] => [onStorePurchaseGranted(useCases), onAccountDeleted(useCases)];
+export const createConsumers = (useCases: UseCases): EventConsumer[] => [
+  onStorePurchaseGranted(useCases),
+  onAccountDeleted(useCases),
+];

@@ -2,9 +2,7 @@ import { storePurchaseGranted } from '@fitness/proto/events/store-billing.ts';
 import { type EventConsumer, onEvent } from '@fitness/shared/messaging/consumer.ts';
 import type { UseCases } from '../use-cases.ts';
 
-export const onStorePurchaseGranted = ({
-  recordStorePurchase,
-}: Pick<UseCases, 'recordStorePurchase'>): EventConsumer =>
+export const onStorePurchaseGranted = ({ recordStorePurchase }: UseCases): EventConsumer =>
   onEvent(storePurchaseGranted, async ({ data, time }, { session }) => {
     await recordStorePurchase(session, {
       storePurchaseId: data.store_purchase_id,

@@ -3,7 +3,7 @@ import { queryId } from '@fitness/shared/http/validation.ts';
 import { z } from 'zod';
 import type { UseCases } from '../use-cases.ts';
 
-export const getBalanceRoute = ({ showBalance }: Pick<UseCases, 'showBalance'>): Route =>
+export const getBalanceRoute = ({ showBalance }: UseCases): Route =>
   defineRoute({
     method: 'GET',
     path: '/payments/balance',

@@ -9,7 +9,7 @@ const digits = z.string().regex(/^\d{1,15}$/);
 
 const redirect = (location: string) => ({ status: 302 as const, headers: { location } });
 
-export const getDepositCallbackRoute = ({ receiveCallback }: Pick<UseCases, 'receiveCallback'>): Route =>
+export const getDepositCallbackRoute = ({ receiveCallback }: UseCases): Route =>
   defineRoute({
     method: 'GET',
     path: '/payments/deposit/callback',

@@ -5,10 +5,7 @@ import { z } from 'zod';
 import { disputedDepositSchema } from '../app/list-disputed-deposits.ts';
 import type { UseCases } from '../use-cases.ts';
 
-export const getDisputedDepositsRoute = (
-  { listDisputedDeposits }: Pick<UseCases, 'listDisputedDeposits'>,
-  baseUrl: string,
-): Route =>
+export const getDisputedDepositsRoute = ({ listDisputedDeposits }: UseCases, baseUrl: string): Route =>
   defineRoute({
     method: 'GET',
     path: '/payments/deposit/disputed',

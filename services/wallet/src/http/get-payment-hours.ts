@@ -4,7 +4,7 @@ import { SHOWN_TYPES } from '../app/count-payment-hours.ts';
 import type { UseCases } from '../use-cases.ts';
 
 /** Feeds the chart on `/ops`. */
-export const getPaymentHoursRoute = ({ countPaymentHours }: Pick<UseCases, 'countPaymentHours'>): Route =>
+export const getPaymentHoursRoute = ({ countPaymentHours }: UseCases): Route =>
   defineRoute({
     method: 'GET',
     path: '/payments/hours',

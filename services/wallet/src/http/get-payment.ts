@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { paymentSchema } from '../app/payment-resource.ts';
 import type { UseCases } from '../use-cases.ts';
 
-export const getPaymentRoute = ({ showPayment }: Pick<UseCases, 'showPayment'>): Route =>
+export const getPaymentRoute = ({ showPayment }: UseCases): Route =>
   defineRoute({
     method: 'GET',
     path: '/payments/:id',

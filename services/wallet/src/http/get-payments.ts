@@ -26,7 +26,7 @@ const query = z.object({
   order: z.enum(['ASC', 'DESC']).default('DESC'),
 });
 
-export const getPaymentsRoute = ({ listPayments }: Pick<UseCases, 'listPayments'>, baseUrl: string): Route =>
+export const getPaymentsRoute = ({ listPayments }: UseCases, baseUrl: string): Route =>
   defineRoute({
     method: 'GET',
     path: '/payments',

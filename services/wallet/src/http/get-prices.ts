@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { pricesSchema } from '../app/list-prices.ts';
 import type { UseCases } from '../use-cases.ts';
 
-export const getPricesRoute = ({ listPrices }: Pick<UseCases, 'listPrices'>): Route =>
+export const getPricesRoute = ({ listPrices }: UseCases): Route =>
   defineRoute({
     method: 'GET',
     path: '/payments/prices',

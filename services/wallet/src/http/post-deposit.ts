@@ -13,10 +13,7 @@ import { providerErrorSchema } from './schemas.ts';
 export const MIN_TOOMAN = 1_000;
 export const MAX_TOOMAN = 500_000_000;
 
-export const postDepositRoute = (
-  { requestDeposit }: Pick<UseCases, 'requestDeposit'>,
-  idempotency: Idempotency,
-): Route =>
+export const postDepositRoute = ({ requestDeposit }: UseCases, idempotency: Idempotency): Route =>
   defineRoute({
     method: 'POST',
     path: '/payments/deposit',

@@ -9,7 +9,7 @@ import { conflictSchema } from './schemas.ts';
 
 const MAX_NOTE = 2_000;
 
-export const postResolutionRoute = ({ resolveDeposit }: Pick<UseCases, 'resolveDeposit'>): Route =>
+export const postResolutionRoute = ({ resolveDeposit }: UseCases): Route =>
   defineRoute({
     method: 'POST',
     path: '/payments/:id/resolve',

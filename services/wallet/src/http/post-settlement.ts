@@ -29,7 +29,7 @@ const common = {
 } as const;
 
 /** POST /payments/:id/pay and /reject. */
-export const settlementRoutes = ({ settleWithdrawal }: Pick<UseCases, 'settleWithdrawal'>): Route[] => [
+export const settlementRoutes = ({ settleWithdrawal }: UseCases): Route[] => [
   defineRoute({
     ...common,
     path: '/payments/:id/pay',

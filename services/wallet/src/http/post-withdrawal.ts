@@ -7,10 +7,7 @@ import { type PaymentResource, paymentSchema } from '../app/payment-resource.ts'
 import type { UseCases } from '../use-cases.ts';
 import { description } from './description.ts';
 
-export const postWithdrawalRoute = (
-  { requestWithdrawal }: Pick<UseCases, 'requestWithdrawal'>,
-  idempotency: Idempotency,
-): Route =>
+export const postWithdrawalRoute = ({ requestWithdrawal }: UseCases, idempotency: Idempotency): Route =>
   defineRoute({
     method: 'POST',
     path: '/payments/withdrawals',

@@ -4,7 +4,7 @@ import type { WalletConfig } from '../config.ts';
 import type { UseCases } from '../use-cases.ts';
 
 export const createJobs = (
-  { sweepDeposits, sealLedger }: Pick<UseCases, 'sweepDeposits' | 'sealLedger'>,
+  { sweepDeposits, sealLedger }: UseCases,
   config: Pick<WalletConfig, 'DEPOSIT_SWEEP_SECONDS' | 'LEDGER_SEAL_SECONDS'>,
 ): Job[] => [
   { name: 'sweep deposits', intervalMs: config.DEPOSIT_SWEEP_SECONDS * SECOND_MS, run: sweepDeposits },

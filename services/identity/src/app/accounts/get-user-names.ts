@@ -8,7 +8,7 @@ export const NAMES_MAX = 100;
 type GetUserNames = (viewer: UserCaller, ids: readonly number[]) => Promise<User[]>;
 
 export const createGetUserNames =
-  ({ store }: Pick<Dependencies, 'store'>): GetUserNames =>
+  ({ store }: Dependencies): GetUserNames =>
   async (viewer, ids) => {
     const users = await store.users.findMany(ids);
     const isShown = ({ deletion_scheduled_at: at }: User): boolean =>

@@ -4,7 +4,7 @@ import type { User } from '../../domain/user.ts';
 
 /** Throws 404 for an unknown or erased account. */
 export const createGetUser =
-  ({ store }: Pick<Dependencies, 'store'>) =>
+  ({ store }: Dependencies) =>
   async (id: number): Promise<User> => {
     const user = await store.users.find(id);
     if (user === null) throw notFound();

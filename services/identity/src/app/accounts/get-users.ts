@@ -10,7 +10,7 @@ export interface FoundUser {
 
 /** Returns live accounts. Unknown and erased ids are missing. */
 export const createGetUsers =
-  ({ store }: Pick<Dependencies, 'store'>) =>
+  ({ store }: Dependencies) =>
   async (ids: readonly number[]): Promise<FoundUser[]> => {
     const users = await store.users.findMany(ids);
     const roles = await store.roles.findMany([...new Set(users.flatMap((user) => user.role_ids))]);

@@ -28,10 +28,7 @@ const standingsOf = (viewsAll: boolean, deletionPending: boolean | undefined): U
   return deletionPending === true ? ['pending'] : ['live', 'pending'];
 };
 
-export const createListUsers = ({
-  store,
-  sequences,
-}: Pick<Dependencies, 'store' | 'sequences'>): ListUsers => {
+export const createListUsers = ({ store, sequences }: Dependencies): ListUsers => {
   const findRoleId = async (role: string | undefined): Promise<number | undefined> => {
     if (role === undefined) return undefined;
     const row = await (/^\d{1,9}$/.test(role)

@@ -11,11 +11,7 @@ import type { NewSessionToken, Session } from '../sign-in/new-session-token.ts';
 import { assertReceivesSms } from './receives-sms.ts';
 import { assertNotTaken, rejectTaken } from './unique-fields.ts';
 
-interface RegisterDependencies
-  extends Pick<
-    Dependencies,
-    'store' | 'passwords' | 'sequences' | 'random' | 'clock' | 'smsCountries' | 'networkHash'
-  > {
+interface RegisterDependencies extends Dependencies {
   newSessionToken: NewSessionToken;
 }
 

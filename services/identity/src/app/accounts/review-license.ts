@@ -22,7 +22,7 @@ export interface LicenseUpdate extends LicenseRequest {
   reviewedMediaId?: number | null | undefined;
 }
 
-export interface ReviewDependencies extends Pick<Dependencies, 'store' | 'clock' | 'audit'> {
+export interface ReviewDependencies extends Dependencies {
   deliverNotification: DeliverNotification;
 }
 

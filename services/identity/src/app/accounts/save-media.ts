@@ -5,10 +5,7 @@ import type { Progress } from '@fitness/shared/kernel/progress.mjs';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import type { Dependencies } from '../../dependencies.ts';
 
-export const createMediaCopyUseCases = ({
-  store,
-  mediaCopies,
-}: Pick<Dependencies, 'store' | 'mediaCopies'>) => {
+export const createMediaCopyUseCases = ({ store, mediaCopies }: Dependencies) => {
   const { rebuildMedia, ...copies } = createMediaCopies<ClientSession | undefined>({
     mediaCopies,
     saves: new Map([[MODEL.user, store.users.saveMedia]]),

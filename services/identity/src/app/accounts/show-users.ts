@@ -4,10 +4,6 @@ import { formatTimestamp } from '@fitness/shared/kernel/clock.ts';
 import type { Dependencies } from '../../dependencies.ts';
 import type { PresentUsers } from './user-resource.ts';
 
-interface ShowUsersDependencies extends Pick<Dependencies, 'store'> {
-  presentUsers: PresentUsers;
-}
-
 /**
  * Returns the resources that other services embed, each as `viewer` may see it. Unknown ids are missing. With `withErased`,
  * an anonymous placeholder represents an erased account; otherwise it is missing. With `withoutPending`, accounts with a
@@ -20,7 +16,7 @@ export type ShowUsers = (
 ) => Promise<UserResource[]>;
 
 export const createShowUsers =
-  ({ store, presentUsers }: ShowUsersDependencies): ShowUsers =>
+  ({ store, presentUsers }: Dependencies & { presentUsers: PresentUsers }): ShowUsers =>
   async (ids, viewer, { withErased, withoutPending }) => {
     const live = await store.users.findMany(ids);
     const users = withoutPending ? live.filter((user) => user.deletion_scheduled_at === null) : live;

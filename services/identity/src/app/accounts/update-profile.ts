@@ -27,11 +27,7 @@ import {
 import { assertReceivesSms } from './receives-sms.ts';
 import { assertNotTaken, rejectTaken } from './unique-fields.ts';
 
-interface UpdateProfileDependencies
-  extends Pick<
-    Dependencies,
-    'store' | 'passwords' | 'limiter' | 'limits' | 'licenseDocuments' | 'clock' | 'smsCountries' | 'log'
-  > {
+interface UpdateProfileDependencies extends Dependencies {
   smsBudget: SmsBudget;
   sendCode: SendCode;
   securityNotices: SecurityNotices;

@@ -10,8 +10,7 @@ import type { SecurityNotices } from '../sign-in/security-notices.ts';
 import { recordNewCredential } from './record-new-credential.ts';
 import type { UsablePermissions } from './usable-permissions.ts';
 
-interface CreatePersonalTokenDependencies
-  extends Pick<Dependencies, 'store' | 'sequences' | 'random' | 'clock' | 'tokenLifetimeDays' | 'audit'> {
+interface CreatePersonalTokenDependencies extends Dependencies {
   securityNotices: SecurityNotices;
   usablePermissions: UsablePermissions;
 }

@@ -10,11 +10,6 @@ import { callerKindOf, grantKey, hashToken, isWellFormedToken } from '../../doma
 import type { Token } from '../../store/tokens.ts';
 import type { UsablePermissions } from './usable-permissions.ts';
 
-interface IntrospectDependencies
-  extends Pick<Dependencies, 'store' | 'epochStore' | 'clock' | 'backgroundTasks'> {
-  usablePermissions: UsablePermissions;
-}
-
 interface Introspection {
   userId: number;
   permissions: Permission[];
@@ -39,7 +34,9 @@ interface Introspection {
 /** Throws 401 for a token that is malformed, unknown, expired or revoked. */
 export type Introspect = (token: string) => Promise<Introspection>;
 
-export const createIntrospect = (dependencies: IntrospectDependencies): Introspect => {
+export const createIntrospect = (
+  dependencies: Dependencies & { usablePermissions: UsablePermissions },
+): Introspect => {
   const { store, epochStore, clock, usablePermissions } = dependencies;
   const markUsed = createMarkUsed(dependencies);
   return async (token) => {

@@ -10,7 +10,7 @@ interface Grants extends PageOf<OauthRecord> {
 
 /** Lists the apps that act for the user, newest grant first. */
 export const createListGrants =
-  ({ store, clock }: Pick<Dependencies, 'store' | 'clock'>) =>
+  ({ store, clock }: Dependencies) =>
   async (userId: number, request: PageRequest): Promise<Grants> => {
     const now = clock.now();
     const window = await store.oauth.listGrants(userId, now, {

@@ -4,7 +4,7 @@ import type { NumberedKind, Token } from '../../store/tokens.ts';
 
 /** Lists live tokens of one kind, newest first. */
 export const createListTokens =
-  ({ store, clock }: Pick<Dependencies, 'store' | 'clock'>, kind: NumberedKind) =>
+  ({ store, clock }: Dependencies, kind: NumberedKind) =>
   async (userId: number, request: PageRequest): Promise<PageOf<Token>> => {
     const now = clock.now();
     const window = await store.tokens.listNumbered(userId, kind, now, {

@@ -13,10 +13,7 @@ export type UsablePermissions = (
 ) => Promise<{ usable: ReadonlySet<Permission>; withheld: readonly Permission[]; hasSecondFactor: boolean }>;
 
 export const createUsablePermissions =
-  ({
-    store,
-    staffNeedsSecondFactor,
-  }: Pick<Dependencies, 'store' | 'staffNeedsSecondFactor'>): UsablePermissions =>
+  ({ store, staffNeedsSecondFactor }: Dependencies): UsablePermissions =>
   async ({ _id: userId, role_ids: roleIds }) => {
     const granted = permissionsOf(await store.roles.findMany(roleIds));
     const ofOperators = operatorPermissionsIn(granted);

@@ -2,14 +2,14 @@
 import { AppError, message } from '@fitness/shared/kernel/error.ts';
 import type { Locale } from '@fitness/shared/kernel/i18n/translate.ts';
 import type { Dependencies } from '../../dependencies.ts';
-import { type DeletionSchedule, toDeletionSchedule } from '../../domain/deletion-schedule.ts';
+import { type DeletionSchedule, toDeletionSchedule } from '../../domain/deletion.ts';
 import type { User } from '../../domain/user.ts';
 import { assertPassword, findOwnAccount, type PasswordInput } from '../sign-in/own-account.ts';
 import type { SendCode } from '../sign-in/send-code.ts';
 import type { SmsBudget } from '../sign-in/sms-budget.ts';
 import { assertNoBlockers } from './deletion-blockers.ts';
 
-interface ArmDeletionDependencies extends Pick<Dependencies, 'store' | 'passwords' | 'blockers'> {
+interface ArmDeletionDependencies extends Dependencies {
   smsBudget: SmsBudget;
   sendCode: SendCode;
 }

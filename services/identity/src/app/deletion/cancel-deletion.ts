@@ -7,7 +7,7 @@ import type { User } from '../../domain/user.ts';
 type CancelDeletion = (userId: number) => Promise<User>;
 
 export const createCancelDeletion =
-  ({ store, outbox }: Pick<Dependencies, 'store' | 'outbox'>): CancelDeletion =>
+  ({ store, outbox }: Dependencies): CancelDeletion =>
   (userId) =>
     store.transaction(async (session) => {
       const restored = await store.users.cancelDeletion(session, userId);

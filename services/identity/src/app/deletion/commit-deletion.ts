@@ -4,21 +4,12 @@ import { type AppError, invalid, message } from '@fitness/shared/kernel/error.ts
 import type { Locale } from '@fitness/shared/kernel/i18n/translate.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import type { Dependencies } from '../../dependencies.ts';
-import { scheduleDeletion } from '../../domain/deletion.ts';
-import { type DeletionSchedule, toDeletionSchedule } from '../../domain/deletion-schedule.ts';
+import { type DeletionSchedule, scheduleDeletion, toDeletionSchedule } from '../../domain/deletion.ts';
 import type { User } from '../../domain/user.ts';
 import { assertPassword, findOwnAccount, type PasswordInput } from '../sign-in/own-account.ts';
 import { publishCredentialsRevoked } from '../sign-in/publish-credentials-revoked.ts';
 import type { SecurityNotices } from '../sign-in/security-notices.ts';
 import { assertNoBlockers } from './deletion-blockers.ts';
-
-interface CommitDeletionDependencies
-  extends Pick<
-    Dependencies,
-    'store' | 'passwords' | 'blockers' | 'outbox' | 'clock' | 'graceDays' | 'backgroundTasks'
-  > {
-  securityNotices: SecurityNotices;
-}
 
 /** 422: wrong password or rejected code. 409: blocked. 503: a blocker cannot be evaluated. */
 type CommitDeletion = (
@@ -26,7 +17,9 @@ type CommitDeletion = (
   input: PasswordInput & { code: string; locale: Locale },
 ) => Promise<DeletionSchedule>;
 
-export const createCommitDeletion = (dependencies: CommitDeletionDependencies): CommitDeletion => {
+export const createCommitDeletion = (
+  dependencies: Dependencies & { securityNotices: SecurityNotices },
+): CommitDeletion => {
   const { store, outbox, clock, graceDays, backgroundTasks, securityNotices } = dependencies;
 
   const schedule = async (

@@ -7,10 +7,6 @@ import { canManageRoles, NO_ROLE_MANAGER, roleManagerRemains } from '../roles/ro
 import { assertNoBlockers, deletionBlocked } from './deletion-blockers.ts';
 import type { EraseAccount } from './erase-account.ts';
 
-interface DeleteUserDependencies extends Pick<Dependencies, 'store' | 'blockers' | 'audit' | 'clock'> {
-  eraseAccount: EraseAccount;
-}
-
 /**
  * 403: the caller's own account, or one that the caller may not manage. 404: no such account. 409: a blocker applies, or nobody
  * else could manage roles; then without blockers. 503: a blocker cannot be evaluated.
@@ -18,7 +14,7 @@ interface DeleteUserDependencies extends Pick<Dependencies, 'store' | 'blockers'
 type DeleteUser = (caller: UserCaller, userId: number) => Promise<void>;
 
 export const createDeleteUser =
-  (dependencies: DeleteUserDependencies): DeleteUser =>
+  (dependencies: Dependencies & { eraseAccount: EraseAccount }): DeleteUser =>
   async (caller, userId) => {
     const { store, audit, clock, eraseAccount } = dependencies;
     if (caller.userId === userId) throw forbidden('operators do not delete their own account');

@@ -11,7 +11,7 @@ import { findManageableUser } from '../roles/manageable-user.ts';
 export type GetDeletionBlockers = (caller: Caller) => Promise<AppliedBlocker[]>;
 
 export const createGetDeletionBlockers =
-  ({ blockers }: Pick<Dependencies, 'blockers'>): GetDeletionBlockers =>
+  ({ blockers }: Dependencies): GetDeletionBlockers =>
   async (caller) => {
     if (caller.kind !== 'user') throw unauthenticated();
     if (!can(caller, 'payments.view_own')) throw forbidden('needs payments.view_own');

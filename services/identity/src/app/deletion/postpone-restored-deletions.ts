@@ -4,19 +4,13 @@
  */
 import { accountDeletionRequested } from '@fitness/proto/events/identity.ts';
 import type { Dependencies } from '../../dependencies.ts';
-import { scheduleDeletion } from '../../domain/deletion.ts';
-import { toDeletionSchedule } from '../../domain/deletion-schedule.ts';
+import { scheduleDeletion, toDeletionSchedule } from '../../domain/deletion.ts';
 
 /** Returns how many deletions were postponed. */
 type PostponeRestoredDeletions = () => Promise<number>;
 
 export const createPostponeRestoredDeletions =
-  ({
-    store,
-    outbox,
-    clock,
-    graceDays,
-  }: Pick<Dependencies, 'store' | 'outbox' | 'clock' | 'graceDays'>): PostponeRestoredDeletions =>
+  ({ store, outbox, clock, graceDays }: Dependencies): PostponeRestoredDeletions =>
   async () => {
     let postponed = 0;
     const { scheduledAt: to } = scheduleDeletion(clock.now(), graceDays);

@@ -12,7 +12,7 @@ import type { DueAccount } from '../../store/users.ts';
 import type { DeliverNotification } from '../notifications/deliver-notification.ts';
 import type { EraseAccount } from './erase-account.ts';
 
-interface PurgeAccountsDependencies extends Pick<Dependencies, 'store' | 'blockers' | 'clock' | 'log'> {
+interface PurgeAccountsDependencies extends Dependencies {
   eraseAccount: EraseAccount;
   deliverNotification: DeliverNotification;
 }

@@ -8,15 +8,9 @@ import { formatTimestamp } from '@fitness/shared/kernel/clock.ts';
 import type { JournalEntry } from '@fitness/shared/kernel/journal.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import type { Dependencies } from '../../dependencies.ts';
-import { scheduleDeletion } from '../../domain/deletion.ts';
-import { toDeletionSchedule } from '../../domain/deletion-schedule.ts';
+import { scheduleDeletion, toDeletionSchedule } from '../../domain/deletion.ts';
 import type { Erasure } from '../../domain/erasure.ts';
 import type { EraseAccount } from './erase-account.ts';
-
-interface RepeatErasuresDependencies
-  extends Pick<Dependencies, 'store' | 'erasureJournal' | 'outbox' | 'audit' | 'clock' | 'graceDays'> {
-  eraseAccount: EraseAccount;
-}
 
 /**
  * `erased`: the account was live in the backup. `published`: it was erased there, and the event is published again because a
@@ -28,7 +22,9 @@ type RepeatedErasure = 'erased' | 'published' | 'scheduled' | 'unknown';
 /** `operator`: the name for the audit log of the person who runs the command. */
 type RepeatErasures = (operator: string) => Promise<Record<RepeatedErasure, number>>;
 
-export const createRepeatErasures = (dependencies: RepeatErasuresDependencies): RepeatErasures => {
+export const createRepeatErasures = (
+  dependencies: Dependencies & { eraseAccount: EraseAccount },
+): RepeatErasures => {
   const { store, erasureJournal, outbox, audit, clock, graceDays, eraseAccount } = dependencies;
 
   const publishAgain = (session: ClientSession, userId: number, version: number, erasedAt: Date) =>

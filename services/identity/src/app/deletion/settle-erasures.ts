@@ -17,12 +17,7 @@ const WITHDRAWN_AFTER_MS = DAY_MS;
 type SettleErasures = () => Promise<{ done: number; withdrawn: number }>;
 
 export const createSettleErasures =
-  ({
-    store,
-    erasureJournal,
-    realTime,
-    log,
-  }: Pick<Dependencies, 'store' | 'erasureJournal' | 'realTime' | 'log'>): SettleErasures =>
+  ({ store, erasureJournal, realTime, log }: Dependencies): SettleErasures =>
   async () => {
     const count = { done: 0, withdrawn: 0 };
     for await (const entry of erasureJournal.entries('begun')) {

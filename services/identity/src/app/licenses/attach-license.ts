@@ -18,7 +18,7 @@ export type AttachLicense = (
   session?: ClientSession,
 ) => Promise<boolean | undefined>;
 
-export const createAttachLicense = ({ store }: Pick<Dependencies, 'store'>): AttachLicense => {
+export const createAttachLicense = ({ store }: Dependencies): AttachLicense => {
   const attach = async (
     session: ClientSession,
     { userId, mediaId, filename }: LicenseDocument,

@@ -15,12 +15,11 @@ interface DeletedDocument {
 /** Records that media has deleted a license document. The trainer is notified if an operator deleted it. */
 type DetachLicense = (document: DeletedDocument, session: ClientSession) => Promise<void>;
 
-interface DetachLicenseDependencies extends Pick<Dependencies, 'store'> {
-  deliverNotification: DeliverNotification;
-}
-
 export const createDetachLicense =
-  ({ store, deliverNotification }: DetachLicenseDependencies): DetachLicense =>
+  ({
+    store,
+    deliverNotification,
+  }: Dependencies & { deliverNotification: DeliverNotification }): DetachLicense =>
   async ({ userId, mediaId, byOperator, at }, session) => {
     const user = await store.users.find(userId, session);
     const license = user === null ? undefined : detachDocument(licenseOf(user), mediaId);

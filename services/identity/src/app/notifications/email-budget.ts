@@ -20,10 +20,7 @@ export interface EmailBudget {
   ): Promise<{ spent: string } | { spent: undefined; giveBack(): Promise<void> }>;
 }
 
-export const createEmailBudget = ({
-  limiter,
-  limits,
-}: Pick<Dependencies, 'limiter' | 'limits'>): EmailBudget => {
+export const createEmailBudget = ({ limiter, limits }: Dependencies): EmailBudget => {
   const limitsOf: Record<EmailKind, { account: DurableRateLimit; recipient: DurableRateLimit }> = {
     ordinary: { account: limits.emailsPerAccount, recipient: limits.emailsPerRecipient },
     security: { account: limits.securityEmailsPerAccount, recipient: limits.securityEmailsPerRecipient },

@@ -4,7 +4,7 @@ import type { NotificationRow } from '../../store/notifications.ts';
 
 /** Lists notifications newest first. `unread` counts all of the user's unread notifications. */
 export const createListNotifications =
-  ({ store }: Pick<Dependencies, 'store'>) =>
+  ({ store }: Dependencies) =>
   async (
     userId: number,
     request: PageRequest,

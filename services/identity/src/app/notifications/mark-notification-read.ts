@@ -4,7 +4,7 @@ import type { NotificationRow } from '../../store/notifications.ts';
 
 /** Throws 404 for another user's notification. */
 export const createMarkNotificationRead =
-  ({ store, clock }: Pick<Dependencies, 'store' | 'clock'>) =>
+  ({ store, clock }: Dependencies) =>
   async (userId: number, id: number): Promise<NotificationRow> => {
     const row = await store.notifications.markRead(userId, id, clock.now());
     if (row === null) throw notFound();

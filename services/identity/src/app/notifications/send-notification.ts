@@ -14,8 +14,7 @@ import type { EmailBudget, EmailKind } from './email-budget.ts';
 import { type Channel, isWanted } from './notification-preferences.ts';
 import { toEmailTexts, toNotification } from './notification-resource.ts';
 
-interface SendDependencies
-  extends Pick<Dependencies, 'store' | 'clock' | 'log' | 'pushes' | 'mails' | 'sentNotifications'> {
+interface SendDependencies extends Dependencies {
   emailBudget: EmailBudget;
 }
 

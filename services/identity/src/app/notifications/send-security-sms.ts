@@ -7,7 +7,7 @@ import type { Dependencies } from '../../dependencies.ts';
 type SendSecuritySms = (eventId: string, sms: EventData<typeof securitySmsRequested>) => Promise<void>;
 
 export const createSendSecuritySms =
-  ({ textSms }: Pick<Dependencies, 'textSms'>): SendSecuritySms =>
+  ({ textSms }: Dependencies): SendSecuritySms =>
   async (eventId, { phone, locale, notice, deletion_scheduled_at: scheduledAt }) => {
     const text = translate(locale, `sms.${notice}`, { deletion_scheduled_at: scheduledAt ?? '' });
     const result = await textSms.sendText({ receptor: phone, text, id: toSmsId(eventId) });

@@ -4,7 +4,7 @@ import type { Role } from '../../domain/roles.ts';
 
 /** Lists roles in the order of their ids. */
 export const createListRoles =
-  ({ store }: Pick<Dependencies, 'store'>) =>
+  ({ store }: Dependencies) =>
   async (request: PageRequest): Promise<PageOf<Role>> => {
     const all = await store.roles.findAll();
     const start =

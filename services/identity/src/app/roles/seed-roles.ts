@@ -4,7 +4,7 @@ import { ADMINISTRATOR_ROLE_ID, SEEDED_ROLES } from '../../domain/roles.ts';
 
 /** Creates missing roles and keeps edited ones. Administrators receive the permissions that a release has added. */
 export const createSeedRoles =
-  ({ store }: Pick<Dependencies, 'store'>) =>
+  ({ store }: Dependencies) =>
   async (): Promise<void> => {
     await store.roles.seed(SEEDED_ROLES);
     // Only holders of a permission can assign it. A permission without a holder could never be assigned.

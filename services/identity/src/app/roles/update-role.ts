@@ -19,7 +19,7 @@ interface RoleChanges {
 type UpdateRole = (caller: UserCaller, id: number, changes: RoleChanges) => Promise<Role>;
 
 export const createUpdateRole =
-  ({ store, audit }: Pick<Dependencies, 'store' | 'audit'>): UpdateRole =>
+  ({ store, audit }: Dependencies): UpdateRole =>
   (caller, id, { title, permissions }) =>
     store.transaction(async (session) => {
       const role = await store.roles.find(id, session);

@@ -6,18 +6,15 @@ import { assertCurrentPassword, findOwnAccount, wrongPassword } from './own-acco
 import { publishCredentialsRevoked } from './publish-credentials-revoked.ts';
 import type { SecurityNotices } from './security-notices.ts';
 
-interface ChangePasswordDependencies
-  extends Pick<Dependencies, 'store' | 'passwords' | 'limiter' | 'limits' | 'outbox'> {
-  securityNotices: SecurityNotices;
-}
-
 /** Revokes every other credential of the account. 422: `current_password` or `password`. 429: too many passwords. */
 type ChangePassword = (
   caller: UserCaller,
   input: { currentPassword: string; password: string; clientAddress: string; locale: Locale },
 ) => Promise<void>;
 
-export const createChangePassword = (dependencies: ChangePasswordDependencies): ChangePassword => {
+export const createChangePassword = (
+  dependencies: Dependencies & { securityNotices: SecurityNotices },
+): ChangePassword => {
   const { store, passwords, securityNotices } = dependencies;
   return async (caller, { currentPassword, password, clientAddress, locale }) => {
     const user = await findOwnAccount(dependencies, caller.userId);

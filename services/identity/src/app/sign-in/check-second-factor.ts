@@ -11,11 +11,6 @@ import { hashRecoveryCode, matchingStep, readCode } from '../../domain/totp.ts';
 import type { SecondFactor } from '../../store/second-factors.ts';
 import type { SecurityNotices } from './security-notices.ts';
 
-interface CheckSecondFactorDependencies
-  extends Pick<Dependencies, 'store' | 'secretBox' | 'limiter' | 'limits' | 'realTime' | 'log'> {
-  securityNotices: SecurityNotices;
-}
-
 /** A correct, unused code. `secret` identifies the factor that it belongs to. */
 export type Proof =
   | { kind: 'none' }
@@ -31,7 +26,9 @@ export interface CheckSecondFactor {
   matchStep(userId: number, secret: string, code: string): Promise<number>;
 }
 
-export const createCheckSecondFactor = (dependencies: CheckSecondFactorDependencies): CheckSecondFactor => {
+export const createCheckSecondFactor = (
+  dependencies: Dependencies & { securityNotices: SecurityNotices },
+): CheckSecondFactor => {
   const { store, limiter, limits, realTime, securityNotices } = dependencies;
 
   const countAttempt = (userId: number): Promise<RateLimitState> =>

@@ -7,10 +7,6 @@ import type { Dependencies } from '../../dependencies.ts';
 import type { User } from '../../domain/user.ts';
 import type { SecurityNotices } from './security-notices.ts';
 
-interface ConfirmPhoneDependencies extends Pick<Dependencies, 'store' | 'clock'> {
-  securityNotices: SecurityNotices;
-}
-
 /** 422 under `code`: a rejected code, or a phone that another account has taken in the meantime. */
 type ConfirmPhone = (caller: UserCaller, input: { code: string; locale: Locale }) => Promise<User>;
 
@@ -18,7 +14,7 @@ export const createConfirmPhone = ({
   store,
   clock,
   securityNotices,
-}: ConfirmPhoneDependencies): ConfirmPhone => {
+}: Dependencies & { securityNotices: SecurityNotices }): ConfirmPhone => {
   const commit = async (
     session: ClientSession,
     userId: number,

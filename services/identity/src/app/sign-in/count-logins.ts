@@ -11,7 +11,7 @@ const outcomeOf = ({ kind, fields }: AppError): 'limited' | 'second_factor' | 'w
 
 export const countLogins = (
   { consumeLimit, authenticate, signIn }: SignIn,
-  { logins }: Pick<Dependencies, 'logins'>,
+  { logins }: Dependencies,
 ): SignIn => {
   const countRefusal = async <T>(attempt: Promise<T>): Promise<T> => {
     try {

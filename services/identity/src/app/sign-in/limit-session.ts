@@ -16,7 +16,7 @@ interface Limit {
  * this use case extend an idle session.
  */
 export const createLimitSession =
-  ({ store, clock }: Pick<Dependencies, 'store' | 'clock'>) =>
+  ({ store, clock }: Dependencies) =>
   ({ userId, tokenId }: UserCaller, { seconds, idleSeconds, page }: Limit): Promise<void> => {
     const now = clock.now();
     const after = (duration: number): Date => new Date(now.getTime() + duration * SECOND_MS);

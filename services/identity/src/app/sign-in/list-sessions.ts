@@ -9,7 +9,7 @@ export interface SessionRow {
   device: Device | undefined;
 }
 
-interface ListSessionsDependencies extends Pick<Dependencies, 'store'> {
+interface ListSessionsDependencies extends Dependencies {
   listTokens(userId: number, request: PageRequest): Promise<PageOf<Token>>;
 }
 

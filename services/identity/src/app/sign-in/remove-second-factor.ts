@@ -6,10 +6,6 @@ import { findManageableUser } from '../roles/manageable-user.ts';
 import { publishCredentialsRevoked } from './publish-credentials-revoked.ts';
 import type { SecurityNotices } from './security-notices.ts';
 
-interface RemoveSecondFactorDependencies extends Pick<Dependencies, 'store' | 'audit' | 'outbox'> {
-  securityNotices: SecurityNotices;
-}
-
 /**
  * Revokes every credential of the account. Changes nothing when no second factor is armed. 404: no such account. 403: an
  * account that the caller may not manage, or the caller's own, because DELETE /auth/second-factor asks for the password and
@@ -18,7 +14,7 @@ interface RemoveSecondFactorDependencies extends Pick<Dependencies, 'store' | 'a
 type RemoveSecondFactor = (caller: UserCaller, userId: number) => Promise<void>;
 
 export const createRemoveSecondFactor =
-  (dependencies: RemoveSecondFactorDependencies): RemoveSecondFactor =>
+  (dependencies: Dependencies & { securityNotices: SecurityNotices }): RemoveSecondFactor =>
   async (caller, userId) => {
     const { store, audit, securityNotices } = dependencies;
     if (caller.userId === userId)

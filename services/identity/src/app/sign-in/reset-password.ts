@@ -22,11 +22,7 @@ import type { SendCode } from './send-code.ts';
 import type { SmsBudget } from './sms-budget.ts';
 import type { TakeReset } from './take-reset.ts';
 
-interface ResetPasswordDependencies
-  extends Pick<
-    Dependencies,
-    'store' | 'passwords' | 'outbox' | 'clock' | 'log' | 'backgroundTasks' | 'networkHash'
-  > {
+interface ResetPasswordDependencies extends Dependencies {
   takeReset: TakeReset;
   smsBudget: SmsBudget;
   sendCode: SendCode;

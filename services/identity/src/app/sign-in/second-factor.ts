@@ -18,11 +18,7 @@ import { assertCurrentPassword, findOwnAccount, wrongPassword } from './own-acco
 import { publishCredentialsRevoked } from './publish-credentials-revoked.ts';
 import type { SecurityNotices } from './security-notices.ts';
 
-interface SecondFactorDependencies
-  extends Pick<
-    Dependencies,
-    'store' | 'passwords' | 'limiter' | 'limits' | 'secretBox' | 'random' | 'clock' | 'outbox'
-  > {
+interface SecondFactorDependencies extends Dependencies {
   checkSecondFactor: CheckSecondFactor;
   securityNotices: SecurityNotices;
 }

@@ -3,15 +3,11 @@ import { securitySmsRequested } from '@fitness/proto/events/identity.ts';
 import type { Locale } from '@fitness/shared/kernel/i18n/translate.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import type { Dependencies } from '../../dependencies.ts';
-import type { DeletionSchedule } from '../../domain/deletion-schedule.ts';
+import type { DeletionSchedule } from '../../domain/deletion.ts';
 import { emailKey } from '../../domain/login.ts';
 import type { User } from '../../domain/user.ts';
 import type { DeliverNotification } from '../notifications/deliver-notification.ts';
 import type { SecurityChange } from '../notifications/notification-resource.ts';
-
-interface SecurityNoticesDependencies extends Pick<Dependencies, 'outbox' | 'clock' | 'securitySms'> {
-  deliverNotification: DeliverNotification;
-}
 
 type SmsNotice =
   | { notice: 'password_changed' | 'password_reset' | 'phone_changed' }
@@ -40,7 +36,7 @@ export const createSecurityNotices = ({
   outbox,
   clock,
   securitySms,
-}: SecurityNoticesDependencies): SecurityNotices => ({
+}: Dependencies & { deliverNotification: DeliverNotification }): SecurityNotices => ({
   notify: (session, { _id: userId }, change, by, previousEmail) =>
     deliverNotification(session, {
       userId,

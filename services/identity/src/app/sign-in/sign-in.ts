@@ -10,8 +10,7 @@ import type { FoundLogin } from '../../store/users.ts';
 import type { CheckSecondFactor, Proof } from './check-second-factor.ts';
 import type { NewSessionToken, Session } from './new-session-token.ts';
 
-interface SignInDependencies
-  extends Pick<Dependencies, 'store' | 'passwords' | 'limiter' | 'limits' | 'networkHash'> {
+interface SignInDependencies extends Dependencies {
   newSessionToken: NewSessionToken;
   checkSecondFactor: CheckSecondFactor;
 }

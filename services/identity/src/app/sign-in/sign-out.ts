@@ -3,6 +3,6 @@ import type { Dependencies } from '../../dependencies.ts';
 
 /** Revokes the presented token. Repeated calls have no further effect. */
 export const createSignOut =
-  ({ store }: Pick<Dependencies, 'store'>) =>
+  ({ store }: Dependencies) =>
   ({ userId, tokenId }: UserCaller): Promise<void> =>
     store.transaction((session) => store.tokens.delete(session, userId, tokenId));

@@ -1,1 +1,0 @@
-export const OPS_PATH = '/ops';

@@ -1,7 +1,0 @@
-import { boostGranted } from '@fitness/proto/events/store-billing.ts';
-import type { EventConsumer } from '@fitness/shared/messaging/consumer.ts';
-import type { UseCases } from '../use-cases.ts';
-import { onBoostEvent } from './boost-event.ts';
-
-export const onBoostGranted = ({ updateBoost }: Pick<UseCases, 'updateBoost'>): EventConsumer =>
-  onBoostEvent(boostGranted, updateBoost);

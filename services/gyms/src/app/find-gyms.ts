@@ -1,8 +1,0 @@
-import type { Dependencies } from '../dependencies.ts';
-import type { Gym } from '../domain/gym.ts';
-
-/** Returns gyms by id, for other services. Unknown ids are left out. */
-export const createFindGyms =
-  ({ store }: Pick<Dependencies, 'store'>) =>
-  (ids: readonly number[]): Promise<Gym[]> =>
-    store.gyms.findMany(ids);

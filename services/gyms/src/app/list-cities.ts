@@ -1,9 +1,0 @@
-/** GET /cities. */
-import type { PageOf, PageRequest } from '@fitness/shared/kernel/page.ts';
-import type { Dependencies } from '../dependencies.ts';
-import type { City } from '../store/reference-data.ts';
-
-export const createListCities =
-  ({ store }: Pick<Dependencies, 'store'>) =>
-  (filter: { stateId?: number | undefined }, page: PageRequest): Promise<PageOf<City>> =>
-    store.referenceData.listCities(filter, page);

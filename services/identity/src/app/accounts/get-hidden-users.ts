@@ -1,7 +1,0 @@
-import type { Dependencies } from '../../dependencies.ts';
-
-/** `pending`: accounts with a pending deletion. `gone`: erased and unknown accounts. */
-export const createGetHiddenUsers =
-  ({ store }: Pick<Dependencies, 'store'>) =>
-  (ids: readonly number[]): Promise<{ pending: number[]; gone: number[] }> =>
-    store.users.partitionHidden(ids);

@@ -1,8 +1,0 @@
-import { gymDeleted } from '@fitness/proto/events/gyms.ts';
-import { type EventConsumer, onEvent } from '@fitness/shared/messaging/consumer.ts';
-import type { UseCases } from '../use-cases.ts';
-
-export const onGymDeleted = ({ endTargetBoost }: Pick<UseCases, 'endTargetBoost'>): EventConsumer =>
-  onEvent(gymDeleted, async ({ data }, { session }) =>
-    endTargetBoost(session, { type: 'gym', id: data.gym_id }),
-  );
