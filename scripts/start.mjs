@@ -134,7 +134,7 @@ async function main() {
       gateway: publicUrl,
       operations: operationsUrls(product),
       sandbox: usual.has('sandbox') ? `http://127.0.0.1:${usual.get('sandbox')?.http}` : undefined,
-      providerPort: usual.get('sandbox')?.providers,
+      providerPort: usual.get('sandbox')?.provider,
       replicas,
       logDirectory,
       inspectors,

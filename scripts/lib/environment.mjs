@@ -96,7 +96,7 @@ export function sharedEnvironment({ directory, ports, publicUrl, sandbox, server
  * @returns {NodeJS.ProcessEnv}
  */
 export function ownEnvironment({ name }, ports, environment) {
-  const { http, grpc, operations, providers, smtp } = ports.get(name) ?? {};
+  const { http, grpc, operations, provider, smtp } = ports.get(name) ?? {};
   const program = programOf(name);
   const database = `${variablePrefix(program)}_MONGODB_DATABASE`;
   const keys = dirname(environment.PUBLIC_KEYS_DIRECTORY ?? '');
@@ -106,7 +106,7 @@ export function ownEnvironment({ name }, ports, environment) {
     ...(grpc ? { GRPC_PORT: String(grpc) } : {}),
     ...(operations ? { OPERATIONS_PORT: String(operations) } : {}),
     // Tests do not call the providers' own addresses, so any free port will do.
-    ...(name === 'sandbox' ? { PROVIDER_PORT: String(providers ?? 0), SMTP_PORT: String(smtp ?? 0) } : {}),
+    ...(name === 'sandbox' ? { PROVIDER_PORT: String(provider ?? 0), SMTP_PORT: String(smtp ?? 0) } : {}),
     ...(services.includes(program)
       ? {
           MONGODB_DATABASE:

@@ -7,12 +7,12 @@ import { root } from './paths.mjs';
  * @property {string} name `wallet`; further replicas have a number: `wallet-2`
  * @property {string} main
  * @property {'gateway' | 'service'} tier
- * @property {number} httpPort the default
- * @property {number} [grpcPort]
- * @property {number} [operationsPort]
- * @property {number} [providerPort] the first port of the emulated providers
- * @property {number} [smtpPort] port of the emulated SMTP relay
+ * @property {Ports} ports the default ones
  * @property {string} readyPath
+ *
+ * @typedef {{ http: number, grpc?: number, operations?: number, provider?: number, smtp?: number }} Ports
+ *   provider: the first port of the emulated providers; smtp: that of the emulated SMTP relay
+ * @typedef {Map<string, Ports>} ProcessPorts
  */
 
 /** Titles of the emulated providers in the order of their ports. This Node may not run TypeScript, and packages may be missing. */
@@ -28,26 +28,21 @@ export const processes = [
     name: 'sandbox',
     main: join(root, 'sandbox/src/main.ts'),
     tier: 'service',
-    httpPort: 8090,
-    providerPort: 8091,
-    smtpPort: 8089,
+    ports: { http: 8090, provider: 8091, smtp: 8089 },
     readyPath: '/health/live',
   },
   ...services.map((name, index) => ({
     name,
     main: join(root, 'services', name, 'src/main.ts'),
     tier: /** @type {const} */ ('service'),
-    httpPort: 8101 + index,
-    grpcPort: 9101 + index,
+    ports: { http: 8101 + index, grpc: 9101 + index },
     readyPath: '/health/ready',
   })),
   {
     name: 'gateway',
     main: join(root, 'gateway/src/main.ts'),
     tier: 'gateway',
-    httpPort: 8080,
-    grpcPort: 9100,
-    operationsPort: 8081,
+    ports: { http: 8080, grpc: 9100, operations: 8081 },
     readyPath: '/health/ready',
   },
 ];
@@ -58,44 +53,43 @@ export const programOf = (name) => name.replace(/-\d+$/, '');
 /** `store-billing` → `STORE_BILLING` @param {string} name */
 export const variablePrefix = (name) => name.toUpperCase().replaceAll('-', '_');
 
-/** @typedef {Map<string, { http: number, grpc?: number, operations?: number, providers?: number, smtp?: number }>} ProcessPorts */
-
-/** The ports that a process may have, with the end of the variable that changes each, and its name in messages. */
-const portKinds = /** @type {const} */ ([
-  { key: 'http', usual: 'httpPort', variable: 'HTTP_PORT', title: '' },
-  { key: 'grpc', usual: 'grpcPort', variable: 'GRPC_PORT', title: ' (gRPC)' },
-  { key: 'operations', usual: 'operationsPort', variable: 'OPERATIONS_PORT', title: ' (operations)' },
-  { key: 'smtp', usual: 'smtpPort', variable: 'SMTP_PORT', title: ' (SMTP)' },
-  { key: 'providers', usual: 'providerPort', variable: 'PROVIDER_PORT', title: '' },
-]);
+/** The environment variable that changes a port. @param {string} name @param {string} kind */
+const portVariable = (name, kind) => `${variablePrefix(name)}_${kind.toUpperCase()}_PORT`;
 
 /** The ports of the environment, or the default ones. @param {Process[]} selected @returns {ProcessPorts} */
 export function usualPorts(selected) {
   return new Map(
-    selected.map((part) => {
-      const ports = portKinds.flatMap(({ key, usual, variable }) => {
-        const port = part[usual];
-        return port ? [[key, portFrom(`${variablePrefix(part.name)}_${variable}`, port)]] : [];
-      });
-      return [part.name, Object.fromEntries(ports)];
+    selected.map(({ name, ports }) => {
+      const chosen = Object.entries(ports).map(([kind, port]) => [
+        kind,
+        portFrom(portVariable(name, kind), port),
+      ]);
+      return [name, Object.fromEntries(chosen)];
     }),
   );
 }
 
+/** The names of ports in messages. @type {Record<string, string[]>} */
+const portTitles = {
+  http: [''],
+  grpc: [' (gRPC)'],
+  operations: [' (operations)'],
+  smtp: [' (SMTP)'],
+  provider: emulatedProviders.map((provider) => ` (${provider})`),
+};
+
 /** @param {ProcessPorts} ports @returns {import('./ports.mjs').PortNeed[]} */
 export const portNeeds = (ports) =>
   [...ports].flatMap(([name, own]) =>
-    portKinds.flatMap(({ key, variable, title }) => {
-      const first = own[key];
-      const titles = key === 'providers' ? emulatedProviders.map((provider) => ` (${provider})`) : [title];
-      return first
-        ? titles.map((each, index) => ({
-            port: first + index,
-            part: `the ${name}${each}`,
-            variable: `${variablePrefix(name)}_${variable}`,
-          }))
-        : [];
-    }),
+    Object.entries(own)
+      .filter(([, first]) => first > 0)
+      .flatMap(([kind, first]) =>
+        (portTitles[kind] ?? []).map((title, index) => ({
+          port: first + index,
+          part: `the ${name}${title}`,
+          variable: portVariable(name, kind),
+        })),
+      ),
   );
 
 /** The port of each inspector. Editors expect the first one by default. @param {string[]} names */

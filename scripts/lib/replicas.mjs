@@ -39,13 +39,14 @@ export function startOptions(args) {
   return { isDev, named: positionals, replicas: replicaCount(values.replicas) };
 }
 
-/** The ports of a process. @param {import('./process-definitions.mjs').Process} part @param {() => number} next */
-export const portsOf = ({ operationsPort, smtpPort }, next) => ({
-  http: next(),
-  grpc: next(),
-  ...(operationsPort ? { operations: next() } : {}),
-  ...(smtpPort ? { smtp: next() } : {}),
-});
+/**
+ * Ports of a process. The providers of a replica or a test use any free ones.
+ * @param {import('./process-definitions.mjs').Process} part
+ * @param {() => number} next
+ * @returns {import('./process-definitions.mjs').Ports}
+ */
+export const portsOf = ({ ports: { provider: _provider, ...ports } }, next) =>
+  /** @type {any} */ (Object.fromEntries(Object.keys(ports).map((kind) => [kind, next()])));
 
 /**
  * Adds replicas of the gateway and of each service, on free ports. With replicas, a balancer takes the public port instead of the

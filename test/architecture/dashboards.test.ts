@@ -139,7 +139,7 @@ describe.each([
     const scraped = job?.static_configs.map(({ targets, labels }) => `${labels.service} ${targets.join()}`);
     const expected = processes
       .filter(({ name }) => name !== 'sandbox')
-      .map(({ name, httpPort, operationsPort }) => `${name} ${hostOf(name)}:${operationsPort ?? httpPort}`);
+      .map(({ name, ports }) => `${name} ${hostOf(name)}:${ports.operations ?? ports.http}`);
     expect(scraped).toEqual(expected);
     expect(rule_files).toEqual(['alerts.yml']);
   });

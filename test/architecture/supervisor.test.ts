@@ -69,7 +69,7 @@ test('a process under development restarts after each change, and only then afte
     name: 'program',
     main: join(root, 'program/src/main.mjs'),
     tier: 'service' as const,
-    httpPort: http,
+    ports: { http },
     readyPath: '/',
   };
   const context = { supervisor, logDirectory: directory, ports: new Map([['program', { http }]]) };

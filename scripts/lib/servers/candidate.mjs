@@ -24,12 +24,8 @@ import {
  * @property {boolean} [withoutContainers]
  * @property {Promise<unknown>} [packages] resolves when the packages are installed, if servers may start before
  *
- * @typedef {object} ServerPorts
- * @property {number} mongodb
- * @property {number} redis
- * @property {number} rabbitmq
- * @property {number} rabbitmqDistribution between broker nodes
- * @property {number} epmd Erlang's own name service
+ * @typedef {Record<'mongodb' | 'redis' | 'rabbitmq' | 'rabbitmqDistribution' | 'epmd', number>} ServerPorts
+ *   rabbitmqDistribution: between broker nodes; epmd: Erlang's own name service
  *
  * @typedef {object} Server
  * @property {string} uri

@@ -60,8 +60,9 @@ function dataDirectory(context, engine) {
 /** How long a killed process's transaction keeps its locks; a minute by default. SecantusDB has no such option. */
 const transactionLifetime = ['--setParameter', 'transactionLifetimeLimitSeconds=5'];
 
-/** @param {Context} context @param {string} command @param {string} engine */
+/** @param {Context} context @param {string | undefined} command @param {string} engine */
 function mongodServer(context, command, engine) {
+  if (!command) return undefined;
   const directory = dataDirectory(context, engine);
   const port = String(context.ports.mongodb);
   const args = [
@@ -172,20 +173,15 @@ export const mongodb = {
     {
       engine: 'mongod',
       title: 'mongod on the PATH',
-      async find(context) {
-        const command = findExecutable('mongod');
-        return command ? mongodServer(context, command, 'mongod') : 'there is no mongod on the PATH';
-      },
+      find: async (context) =>
+        mongodServer(context, findExecutable('mongod'), 'mongod') ?? 'there is no mongod on the PATH',
     },
     {
       engine: 'mongod-download',
       title: 'mongod, downloaded by mongodb-memory-server',
-      async find(context) {
-        const command = await downloadMongod(context);
-        return command
-          ? mongodServer(context, command, 'mongod-download')
-          : `${downloadSite} cannot be reached`;
-      },
+      find: async (context) =>
+        mongodServer(context, await downloadMongod(context), 'mongod-download') ??
+        `${downloadSite} cannot be reached`,
     },
     { engine: standIn.engine, title: 'SecantusDB (from PyPI)', find: standInServer },
   ],

@@ -15,9 +15,6 @@ const mountsOf = (credentials) => ({
 });
 
 /** @param {Context} context */
-const addressIn = ({ ports }) => ({ host: '127.0.0.1', port: ports.rabbitmq });
-
-/** @param {Context} context */
 const uriIn = ({ ports }) => `amqp://guest:guest@127.0.0.1:${ports.rabbitmq}`;
 
 /** @param {Context} context @param {string} directory @returns {NodeJS.ProcessEnv} */
@@ -81,7 +78,7 @@ function brokerServer(context, found) {
   writeConfiguration(context, directory);
   const env = brokerEnvironment(context, directory);
   const launch = { name: 'rabbitmq', command, args: [], env, cwd: directory };
-  const broker = processServer(context, uriIn(context), launch, () => rabbitmqAnswers(addressIn(context)));
+  const broker = processServer(context, uriIn(context), launch, () => rabbitmqAnswers(uriIn(context)));
   /** @type {import('../supervisor.mjs').Child | undefined} */
   let names;
   const startNames = async () => {
@@ -113,7 +110,7 @@ export const rabbitmq = {
   name: 'RabbitMQ',
   uriVariable: 'AMQP_URL',
   check: async (uri) =>
-    (await givenAnswers(uri, 5672, rabbitmqAnswers)) ? undefined : 'no RabbitMQ responds there',
+    (await givenAnswers(uri, rabbitmqAnswers)) ? undefined : 'no RabbitMQ responds there',
   candidates: [
     dockerCandidate(images.rabbitmq, (context) => ({
       name: 'rabbitmq',
@@ -125,7 +122,7 @@ export const rabbitmq = {
       args: [],
       ...(context.credentials ? { mounts: mountsOf(context.credentials) } : {}),
       uri: uriIn(context),
-      answers: () => rabbitmqAnswers(addressIn(context)),
+      answers: () => rabbitmqAnswers(uriIn(context)),
     })),
     programCandidate('rabbitmq-server', brokerServer),
   ],

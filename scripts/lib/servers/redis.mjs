@@ -5,9 +5,6 @@ import { images } from './images.mjs';
 import { givenAnswers, redisAnswers } from './probe.mjs';
 
 /** @param {import('./candidate.mjs').Context} context */
-const addressIn = ({ ports }) => ({ host: '127.0.0.1', port: ports.redis });
-
-/** @param {import('./candidate.mjs').Context} context */
 const uriIn = ({ ports }) => `redis://127.0.0.1:${ports.redis}`;
 
 /** @param {import('./candidate.mjs').Context} context @param {string} command */
@@ -20,15 +17,14 @@ function redisServer(context, command) {
     ...(context.credentials ? ['--aclfile', join(context.credentials, 'redis/users.acl')] : []),
   ];
   const launch = { name: 'redis', command, args, cwd: directory };
-  return processServer(context, uriIn(context), launch, () => redisAnswers(addressIn(context)));
+  return processServer(context, uriIn(context), launch, () => redisAnswers(uriIn(context)));
 }
 
 /** @type {import('./candidate.mjs').ServerDefinition} */
 export const redis = {
   name: 'Redis',
   uriVariable: 'REDIS_URL',
-  check: async (uri) =>
-    (await givenAnswers(uri, 6379, redisAnswers)) ? undefined : 'no Redis responds there',
+  check: async (uri) => ((await givenAnswers(uri, redisAnswers)) ? undefined : 'no Redis responds there'),
   candidates: [
     dockerCandidate(images.redis, (context) => ({
       name: 'redis',
@@ -41,7 +37,7 @@ export const redis = {
       ],
       ...(context.credentials ? { mounts: { '/run/credentials': join(context.credentials, 'redis') } } : {}),
       uri: uriIn(context),
-      answers: () => redisAnswers(addressIn(context)),
+      answers: () => redisAnswers(uriIn(context)),
     })),
     programCandidate('redis-server', redisServer),
   ],
