@@ -94,18 +94,7 @@ const assertPostsShowFiles = async (): Promise<void> => {
   if (shown !== PER_PAGE * FILES_OF_A_POST) throw new Error('the list of posts does not show their files');
 };
 
-export interface Data {
-  /** Authors of the posts and sellers of the training services. */
-  userIds: readonly number[];
-  /** A user who has written posts and sells training services. */
-  reader: Account;
-  /** A user who has written nothing and sells nothing, like most members. */
-  buyer: Account;
-  /** Adds missing rows and removes nothing. */
-  grow(size: Size): Promise<void>;
-}
-
-export const prepareData = async (): Promise<Data> => {
+export const prepareData = async () => {
   const authors: Account[] = [];
   await measure(AUTHORS, 4, async () => authors.push(await register()));
   const userIds = authors.map(({ id }) => id);
@@ -113,10 +102,14 @@ export const prepareData = async (): Promise<Data> => {
   const [reader] = authors;
   if (reader === undefined) throw new Error('there is no author');
   return {
+    /** Authors of the posts and sellers of the training services. */
     userIds,
+    /** A user who has written posts and sells training services. */
     reader,
+    /** A user who has written nothing and sells nothing, like most members. */
     buyer,
-    grow: async (size) => {
+    /** Adds missing rows and removes nothing. */
+    grow: async (size: Size): Promise<void> => {
       const startedAt = performance.now();
       await seedPosts(size.posts, userIds);
       await seedGyms(size.gyms);
@@ -129,3 +122,5 @@ export const prepareData = async (): Promise<Data> => {
     },
   };
 };
+
+export type Data = Awaited<ReturnType<typeof prepareData>>;

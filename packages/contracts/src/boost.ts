@@ -24,19 +24,9 @@ export type BoostResource = z.output<typeof boostSchema>;
 
 type TargetType = 'gym' | 'training_service';
 
-export interface BoostReader {
-  /** Running boosts by target id, in one call. Throws `unavailable` if there is no answer. */
-  find(type: TargetType, ids: readonly number[]): Promise<Map<number, BoostResource>>;
-  /** Like `find`, but never rejects: without an answer in time the map is empty. */
-  findOrEmpty(type: TargetType, ids: readonly number[]): Promise<Map<number, BoostResource>>;
-}
-
 const FIND_DEADLINE_MS = 3_000;
 
-export const createBoostReader = (
-  storeBilling: GrpcClient<StoreBillingDefinition>,
-  log: Logger,
-): BoostReader => {
+export const createBoostReader = (storeBilling: GrpcClient<StoreBillingDefinition>, log: Logger) => {
   const ask = async (
     type: TargetType,
     ids: readonly number[],
@@ -49,8 +39,10 @@ export const createBoostReader = (
     return new Map(answer.boosts.map((boost) => [boost.boostable_id, boost]));
   };
   return {
-    find: (type, ids) => ask(type, ids, FIND_DEADLINE_MS),
-    findOrEmpty: async (type, ids) => {
+    /** Running boosts by target id, in one call. Throws `unavailable` if there is no answer. */
+    find: (type: TargetType, ids: readonly number[]) => ask(type, ids, FIND_DEADLINE_MS),
+    /** Like `find`, but never rejects: without an answer in time the map is empty. */
+    findOrEmpty: async (type: TargetType, ids: readonly number[]): Promise<Map<number, BoostResource>> => {
       try {
         return await ask(type, ids, EMBEDDED_DEADLINE_MS);
       } catch (error) {
@@ -60,3 +52,5 @@ export const createBoostReader = (
     },
   };
 };
+
+export type BoostReader = ReturnType<typeof createBoostReader>;

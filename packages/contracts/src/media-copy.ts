@@ -66,14 +66,6 @@ export const mediaCopiesService = (save: (copy: TargetCopy) => Promise<void>): G
     },
   });
 
-export interface MediaCopyReader {
-  /**
-   * Returns one copy for each of at most {@link MEDIA_COPIES_MAX} ids. Throws `unavailable` if there is no
-   * response.
-   */
-  find(model: string, ids: readonly number[]): Promise<TargetCopy[]>;
-}
-
 /**
  * A target has at most 20 files. A response therefore stays below the 4 MiB limit of gRPC, however long the file
  * names are.
@@ -82,12 +74,15 @@ export const MEDIA_COPIES_MAX = 50;
 
 const FIND = { deadlineMs: 3_000, retry: true };
 
-export const createMediaCopyReader = (media: GrpcClient<MediaDefinition>): MediaCopyReader => ({
-  find: async (model, ids) => {
+export const createMediaCopyReader = (media: GrpcClient<MediaDefinition>) => ({
+  /** Returns one copy for each of at most {@link MEDIA_COPIES_MAX} ids. Throws `unavailable` if there is no response. */
+  find: async (model: string, ids: readonly number[]): Promise<TargetCopy[]> => {
     const targets = ids.map((id) => ({ attachable_type: model, attachable_id: id }));
     return (await media.call('GetCopies', { targets }, FIND)).copies.map(toCopy);
   },
 });
+
+export type MediaCopyReader = ReturnType<typeof createMediaCopyReader>;
 
 interface MediaCopiesOptions<Session> {
   mediaCopies: MediaCopyReader;

@@ -20,21 +20,6 @@ interface SendOptions {
   key?: string;
 }
 
-export interface DemoApi {
-  /**
-   * `path` is below `/api/v1`. Requests that are safe to repeat are retried while the response is 503. Only a
-   * POST without a key is not safe, unless it signs in. Rejects if there is no response.
-   */
-  send(method: 'GET' | 'POST' | 'PUT', path: string, options?: SendOptions): Promise<Answer>;
-  /** Like {@link send}, but returns the body. Rejects for any status but 200 and 201. */
-  read<Body>(method: 'GET' | 'POST' | 'PUT', path: string, options?: SendOptions): Promise<Body>;
-  /**
-   * Pays in the sandbox and follows the redirect to the callback. Returns false if the sandbox does not know the
-   * payment.
-   */
-  pay(trackId: string): Promise<boolean>;
-}
-
 export interface DemoApiOptions {
   /** Origin of the gateway. */
   apiUrl: string;
@@ -56,7 +41,7 @@ const toAnswer = async (response: Response): Promise<Answer> => {
 const describe = ({ status, body }: Answer): string =>
   `${status} ${(body as { message?: string } | undefined)?.message ?? ''}`.trim();
 
-export const createDemoApi = ({ apiUrl, sandboxUrl, signal }: DemoApiOptions): DemoApi => {
+export const createDemoApi = ({ apiUrl, sandboxUrl, signal }: DemoApiOptions) => {
   const ask = async (url: string, init: RequestInit): Promise<Answer> =>
     toAnswer(
       await fetch(url, {
@@ -75,7 +60,15 @@ export const createDemoApi = ({ apiUrl, sandboxUrl, signal }: DemoApiOptions): D
     }
   };
 
-  const send: DemoApi['send'] = async (method, path, { token, body, key } = {}) => {
+  /**
+   * `path` is below `/api/v1`. Requests that are safe to repeat are retried while the response is 503. Only a
+   * POST without a key is not safe, unless it signs in. Rejects if there is no response.
+   */
+  const send = async (
+    method: 'GET' | 'POST' | 'PUT',
+    path: string,
+    { token, body, key }: SendOptions = {},
+  ): Promise<Answer> => {
     const isForm = body instanceof FormData;
     const init = {
       method,
@@ -92,14 +85,19 @@ export const createDemoApi = ({ apiUrl, sandboxUrl, signal }: DemoApiOptions): D
 
   return {
     send,
-    read: async <Body>(...[method, path, options]: Parameters<typeof send>) => {
+    /** Like `send`, but returns the body. Rejects for any status but 200 and 201. */
+    read: async <Body>(...[method, path, options]: Parameters<typeof send>): Promise<Body> => {
       const answer = await send(method, path, options);
       if (answer.status !== 200 && answer.status !== 201) {
         throw new Error(`${method} ${path} answered ${describe(answer)}`);
       }
       return answer.body as Body;
     },
-    pay: async (trackId) => {
+    /**
+     * Pays in the sandbox and follows the redirect to the callback. Returns false if the sandbox does not know the
+     * payment.
+     */
+    pay: async (trackId: string): Promise<boolean> => {
       const url = `${sandboxUrl}/_sandbox/zibal/${encodeURIComponent(trackId)}/pay`;
       const paid = await ask(url, { method: 'POST' });
       if (paid.location === null) return false;
@@ -115,3 +113,5 @@ export const createDemoApi = ({ apiUrl, sandboxUrl, signal }: DemoApiOptions): D
     },
   };
 };
+
+export type DemoApi = ReturnType<typeof createDemoApi>;
