@@ -124,7 +124,10 @@ module.exports = {
       name: 'the-demo-is-a-client-of-the-api',
       severity: 'error',
       from: { path: '^packages/demo/' },
-      to: { path: '^(?:packages|proto)/', pathNot: `^packages/demo/|^packages/shared/src/kernel/|${tests}` },
+      to: {
+        path: '^(?:packages|proto)/',
+        pathNot: `^packages/demo/|^packages/shared/src/kernel/|^packages/client/src/index\\.ts$|${tests}`,
+      },
     },
     {
       name: 'ops-pages-are-a-client-of-the-api',
@@ -138,10 +141,10 @@ module.exports = {
       },
     },
     {
-      name: 'ops-pages-need-only-types-of-the-client',
+      name: 'the-product-needs-only-types-of-the-client',
       severity: 'error',
       comment: 'The product runs without the client and its generated types.',
-      from: { path: '^packages/ops/src/', pathNot: tests },
+      from: { path: '^packages/(?:demo|ops)/src/', pathNot: tests },
       to: { path: '^packages/client/', dependencyTypesNot: ['type-only'] },
     },
     {

@@ -15,7 +15,6 @@ interface Load {
   /** JSON bodies, one for each path. With bodies the requests are POSTs. */
   bodies?: readonly unknown[];
   headers?: Readonly<Record<string, string>>;
-  seconds?: number;
   connections?: number;
 }
 
@@ -27,20 +26,20 @@ const list = join(directory, 'paths');
 const script = fileURLToPath(new URL('./load.lua', import.meta.url));
 
 /** Throws if a response is missing or unsuccessful. */
-export const load = async ({ origin, paths, bodies, headers = {}, ...more }: Load): Promise<Run> => {
-  const { seconds = SECONDS, connections = CONNECTIONS } = more;
+export const load = async (options: Load): Promise<Run> => {
+  const { origin, paths, bodies, headers = {}, connections = CONNECTIONS } = options;
   if (WRK === undefined) throw new Error('wrk is not installed');
   const lines = paths.map((path, index) => (bodies ? `${path} ${JSON.stringify(bodies[index])}` : path));
   writeFileSync(list, `${lines.join('\n')}\n`);
-  const options = [
+  const args = [
     // One thread outpaces all measured processes and leaves the other cores to them.
-    ...['-t1', `-c${connections}`, `-d${seconds}s`, '--timeout', '30s', '-s', script],
+    ...['-t1', `-c${connections}`, `-d${SECONDS}s`, '--timeout', '30s', '-s', script],
     ...Object.entries(headers).flatMap(([name, value]) => ['-H', `${name}: ${value}`]),
     ...[origin, '--', list],
   ];
-  const { stdout } = await promisify(execFile)(WRK, options);
+  const { stdout } = await promisify(execFile)(WRK, args);
   const run = JSON.parse(stdout.trim().split('\n').at(-1) ?? '') as Run & { failed: number };
   if (run.failed > 0) throw new Error(`${run.failed} of ${run.count} answers were no success`);
-  if (run.count === 0) throw new Error(`no response within ${seconds} s`);
+  if (run.count === 0) throw new Error(`no response within ${SECONDS} s`);
   return run;
 };

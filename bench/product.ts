@@ -12,10 +12,6 @@ export const product = connectStack();
 const { MONGODB_URI: uri } = product.describe().servers;
 export const log = createLog({ service: 'bench', level: 'warn' });
 
-/** Signs in the name of this process. A signer reuses a context for seconds. */
-export const signerOf = (name: ProcessName) =>
-  openCallerSigner(name, product.part(name).environment as never, log);
-
 /** A client of `target` in the name of `caller`. */
 export const grpcClient = <Definition extends Parameters<typeof createGrpcClient>[0]['definition']>(
   definition: Definition,
@@ -23,7 +19,8 @@ export const grpcClient = <Definition extends Parameters<typeof createGrpcClient
   target: ProcessName,
 ) => {
   const address = `127.0.0.1:${product.part(target).grpcPort}`;
-  return createGrpcClient({ definition, address, target, signer: signerOf(caller), deadlineMs: 30_000 });
+  const signer = openCallerSigner(caller, product.part(caller).environment as never, log);
+  return createGrpcClient({ definition, address, target, signer, deadlineMs: 30_000 });
 };
 
 /** Books on a wallet in the name of content, which sells from wallets. */

@@ -5,7 +5,7 @@ import { prepareData, REQUESTS_SIZE } from './data.ts';
 import { attempt, type Raced, race } from './measure.ts';
 import { startPeers } from './peers/peers.ts';
 import { report } from './report.ts';
-import { besideMedici, debits } from './rows/debits.ts';
+import { debits } from './rows/debits.ts';
 import { passwords } from './rows/passwords.ts';
 import { otherReads, posts, WITHOUT_QUERY } from './rows/reads.ts';
 
@@ -15,12 +15,10 @@ const checked = await passwords();
 await data.grow(REQUESTS_SIZE);
 const answer = expectStatus(await api('GET', WITHOUT_QUERY), 200).text;
 const peers = await startPeers(answer, REQUESTS_SIZE.posts, data.userIds);
-const debit = await debits();
 const works = [
   ...(await posts(data.reader.token, REQUESTS_SIZE.posts, peers)),
   ...otherReads(data, peers),
-  debit,
-  ...(await besideMedici(debit)),
+  await debits(),
   // These come last, because their limits apply per minute.
   ...checked,
 ];

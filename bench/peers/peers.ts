@@ -16,8 +16,8 @@ import posts from './pocketbase-posts.json' with { type: 'json' };
 
 /** A peer is undefined if it is not installed. */
 export interface Peers {
-  /** `page` serves the response at any path, and serializes it from an object at `/serialized`. */
-  fastify?: { page: string; proxy: string; token: string } | undefined;
+  /** A proxy in front of a page, and a token for it. */
+  fastify?: { origin: string; token: string } | undefined;
   /** `token` is that of an ordinary user. */
   pocketBase?: { origin: string; token: string } | undefined;
 }
@@ -32,10 +32,9 @@ const startFastify = async (role: string, argument: string): Promise<{ origin: s
   return message;
 };
 
-const startFastifyPeers = async (answer: string): Promise<Peers['fastify']> => {
-  const { origin: page } = await startFastify('page', answer);
-  const { origin: proxy, token } = await startFastify('proxy', page);
-  return { page, proxy, token };
+const startProxy = async (answer: string): Promise<Peers['fastify']> => {
+  const page = await startFastify('page', answer);
+  return startFastify('proxy', page.origin);
 };
 
 const SUPERUSER = 'root@example.com';
@@ -107,6 +106,6 @@ export const startPeers = async (
   posts: number,
   userIds: readonly number[],
 ): Promise<Peers> => ({
-  fastify: PEER_PACKAGES ? await startFastifyPeers(answer) : undefined,
+  fastify: PEER_PACKAGES ? await startProxy(answer) : undefined,
   pocketBase: POCKETBASE ? await startPocketBase(POCKETBASE, posts, userIds) : undefined,
 });

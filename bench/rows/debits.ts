@@ -1,13 +1,13 @@
 /**
- * Debits a thousand wallets over gRPC. The first comparison uses bare MongoDB transactions: two inserts and one conditional
- * update without any code of ours. The second uses medici, a library for double-entry books, in the same database.
+ * Debits a thousand wallets over gRPC. They are compared with bare MongoDB transactions: two inserts and one conditional update
+ * without any code of ours.
  */
 import { randomUUID } from 'node:crypto';
 import { systemClock } from '@fitness/shared/kernel/clock.ts';
-import { PEER_PACKAGES, requirePeer, SECONDS } from '../config.ts';
+import { SECONDS } from '../config.ts';
 import { CONNECTIONS } from '../load.ts';
 import { measure, runCalls, type Work } from '../measure.ts';
-import { openPeerDatabase, openWallet, product } from '../product.ts';
+import { openPeerDatabase, openWallet } from '../product.ts';
 
 const WALLETS = 1_000;
 const GOAL = 0.6;
@@ -49,19 +49,6 @@ const openTransactions = async () => {
   };
 };
 
-interface Entry {
-  credit(account: string, amount: number): Entry;
-  debit(account: string, amount: number): Entry;
-  commit(options: object): Promise<unknown>;
-}
-
-interface Medici {
-  Book: new (name: string) => { entry(memo: string): Entry };
-  initModels(): Promise<void>;
-  mongoTransaction(work: (session: object) => Promise<void>): Promise<void>;
-}
-
-/** Debits, compared with bare transactions. */
 export const debits = async (): Promise<Work> => {
   const book = openWallet();
   await measure(WALLETS, CONNECTIONS, (index) => book(FIRST_USER_ID + index, 'income', BALANCE));
@@ -71,23 +58,4 @@ export const debits = async (): Promise<Work> => {
     peer: { name: 'MongoDB transactions alone', run: runDebits(await openTransactions()) },
     goals: { rate: GOAL },
   };
-};
-
-/**
- * The same work, compared with medici; none if it is not installed. Medici stores no balance that a debit could exceed. It computes a
- * balance from the entries on request.
- */
-export const besideMedici = async ({ name, run }: Work): Promise<Work[]> => {
-  if (PEER_PACKAGES === undefined) return [];
-  const mongoose = requirePeer<{ connect(uri: string, options: object): Promise<unknown> }>('mongoose');
-  const medici = requirePeer<Medici>('medici');
-  const options = { dbName: 'bench_medici', maxPoolSize: 50, socketTimeoutMS: 60_000 };
-  await mongoose.connect(product.describe().servers.MONGODB_URI, options);
-  await medici.initModels();
-  const debit = (walletId: number) =>
-    medici.mongoTransaction(async (session) => {
-      const book = new medici.Book('Fitness');
-      await book.entry('purchase').debit(`Wallet:${walletId}`, 1).credit('Revenue', 1).commit({ session });
-    });
-  return [{ name, run, peer: { name: 'medici', run: runDebits(debit) } }];
 };

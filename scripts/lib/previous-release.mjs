@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { globSync, mkdirSync, readdirSync, readFileSync, readlinkSync, symlinkSync } from 'node:fs';
+import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { Failure } from './failure.mjs';
@@ -35,32 +35,5 @@ export async function checkOutRelease(commit, directory) {
   const archive = join(directory, 'release.tar');
   await git(['archive', '--format=tar', `--output=${archive}`, commit]);
   await run('tar', ['-xf', archive, '-C', directory]);
-  const lock = 'package-lock.json';
-  const isSame = readFileSync(join(root, lock)).equals(readFileSync(join(directory, lock)));
-  if (isSame) linkPackages(directory);
-  else
-    await run('npm', ['ci', '--omit=dev', '--no-audit', '--no-fund'], { cwd: directory, maxBuffer: 2 ** 24 });
-}
-
-/**
- * Links the installed packages, for a release with the same lock file. Workspace links are relative to `node_modules`, so
- * their copies lead to the workspaces of the release.
- * @param {string} directory
- */
-function linkPackages(directory) {
-  const packages = globSync(['node_modules', '*/node_modules', '{packages,services}/*/node_modules'], {
-    cwd: root,
-  });
-  for (const folder of packages) linkFolder(folder, directory);
-}
-
-/** @param {string} folder @param {string} directory */
-function linkFolder(folder, directory) {
-  mkdirSync(join(directory, folder), { recursive: true });
-  for (const entry of readdirSync(join(root, folder), { withFileTypes: true })) {
-    const path = join(folder, entry.name);
-    if (entry.isSymbolicLink()) symlinkSync(readlinkSync(join(root, path)), join(directory, path));
-    else if (entry.name.startsWith('@')) linkFolder(path, directory);
-    else symlinkSync(join(root, path), join(directory, path));
-  }
+  await run('npm', ['ci', '--omit=dev', '--no-audit', '--no-fund'], { cwd: directory, maxBuffer: 2 ** 24 });
 }

@@ -118,13 +118,22 @@ export async function startStack({ supervisor, servers, directory, logDirectory,
   };
 }
 
+/**
+ * @typedef {ReturnType<typeof describePart> & { logFile: string, environment: Record<string, string> }} StackPart
+ * @typedef {{ controlUrl: string, parts: Record<string, StackPart>, servers: { MONGODB_URI: string, REDIS_URL: string, AMQP_URL: string } }} StackDescription
+ *   its parts by name: `gateway`, `sandbox`, `identity`, …
+ */
+
 /** @param {import('./start-process.mjs').RunningProcess} running @param {import('./process-definitions.mjs').ProcessPorts} ports */
 function describePart({ part, child, url, environment }, ports) {
   const { http, grpc, operations } = ports.get(part.name) ?? {};
   return {
+    name: part.name,
+    /** The program of all its replicas: `wallet` for `wallet` and `wallet-2`. */
     program: programOf(part.name),
     httpPort: http,
     grpcPort: grpc,
+    /** Metrics and the health of all services, at the gateway. */
     operationsUrl: operations ? `http://127.0.0.1:${operations}` : undefined,
     url,
     tier: part.tier,

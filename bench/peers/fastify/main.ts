@@ -18,8 +18,6 @@ const [argument] = await once(process, 'message');
 const MANY = 1_000_000_000;
 
 if (role === 'page') {
-  const value: unknown = JSON.parse(argument);
-  app.get('/serialized', async () => value);
   app.get('/*', async (_request, reply) => reply.type('application/json; charset=utf-8').send(argument));
 } else {
   await app.register(requirePeer<Plugin>('@fastify/jwt'), { secret: randomBytes(32).toString('hex') });

@@ -4,31 +4,25 @@ import type { KnownErrorCode } from './generated/known-values.ts';
 /** A later release of the API may add codes. */
 export type ErrorCode = KnownErrorCode | (string & Record<never, never>);
 
-export interface ApiErrorFields {
-  status: number;
-  message: string;
-  /** Stable across languages and releases. Some errors have none. */
-  code: ErrorCode | undefined;
-  /** `X-Request-Id`. Operators use it to find the request in the logs. */
-  requestId: string | undefined;
-  /** The decoded JSON, or the text if the body is not JSON. */
-  body: unknown;
-  response: Response;
-}
-
-export class ApiError extends Error implements ApiErrorFields {
+export class ApiError extends Error {
   override readonly name: string = 'ApiError';
   readonly status: number;
+  /** Stable across languages and releases. Some errors have none. */
   readonly code: ErrorCode | undefined;
+  /** `X-Request-Id`. Operators use it to find the request in the logs. */
   readonly requestId: string | undefined;
+  /** The decoded JSON, or the text if the body is not JSON. */
   readonly body: unknown;
   readonly response: Response;
 
-  constructor({ status, message, code, requestId, body, response }: ApiErrorFields) {
-    super(message);
-    this.status = status;
-    this.code = code;
-    this.requestId = requestId;
+  /** `body` is the body as openapi-fetch decoded it. */
+  constructor(response: Response, body: unknown) {
+    // Errors of the store purchases and of account deletion have `error` instead of `message`.
+    super(String(memberOf(body, 'message') ?? memberOf(body, 'error') ?? response.statusText));
+    const code = memberOf(body, 'code');
+    this.status = response.status;
+    this.code = typeof code === 'string' ? code : undefined;
+    this.requestId = response.headers.get('x-request-id') ?? undefined;
     this.body = body;
     this.response = response;
   }
@@ -40,9 +34,9 @@ export class ValidationError extends ApiError {
   /** Messages by field. */
   readonly fields: Readonly<Record<string, readonly string[]>>;
 
-  constructor(fields: ApiErrorFields) {
-    super(fields);
-    const errors = memberOf(fields.body, 'errors');
+  constructor(response: Response, body: unknown) {
+    super(response, body);
+    const errors = memberOf(body, 'errors');
     this.fields = isObject(errors) ? (errors as Record<string, string[]>) : {};
   }
 }
@@ -58,9 +52,9 @@ export class RateLimitError extends ApiError {
   /** `undefined` if the response has no `Retry-After`. */
   readonly retryAfterSeconds: number | undefined;
 
-  constructor(fields: ApiErrorFields) {
-    super(fields);
-    this.retryAfterSeconds = retryAfterOf(fields.response);
+  constructor(response: Response, body: unknown) {
+    super(response, body);
+    this.retryAfterSeconds = retryAfterOf(response);
   }
 }
 
@@ -71,10 +65,10 @@ export class UnavailableError extends ApiError {
   /** Whether the change may have been made anyway. Read the state before you retry. */
   readonly isOutcomeUnknown: boolean;
 
-  constructor(fields: ApiErrorFields) {
-    super(fields);
-    this.retryAfterSeconds = retryAfterOf(fields.response);
-    this.isOutcomeUnknown = fields.code === OUTCOME_UNKNOWN;
+  constructor(response: Response, body: unknown) {
+    super(response, body);
+    this.retryAfterSeconds = retryAfterOf(response);
+    this.isOutcomeUnknown = this.code === OUTCOME_UNKNOWN;
   }
 }
 
@@ -103,28 +97,15 @@ export class NetworkError extends Error {
 
 export const OUTCOME_UNKNOWN = 'outcome_unknown';
 
-const CLASSES: Readonly<Record<number, new (fields: ApiErrorFields) => ApiError>> = {
+const CLASSES: Readonly<Record<number, typeof ApiError>> = {
   409: ConflictError,
   422: ValidationError,
   429: RateLimitError,
   503: UnavailableError,
 };
 
-/** `body` is the body as openapi-fetch decoded it. */
-export const toApiError = (response: Response, body: unknown): ApiError => {
-  const { status } = response;
-  // Errors of the store purchases and of account deletion have `error` instead of `message`.
-  const message = memberOf(body, 'message') ?? memberOf(body, 'error') ?? response.statusText;
-  const code = memberOf(body, 'code');
-  return new (CLASSES[status] ?? ApiError)({
-    status,
-    message: String(message),
-    code: typeof code === 'string' ? code : undefined,
-    requestId: response.headers.get('x-request-id') ?? undefined,
-    body,
-    response,
-  });
-};
+export const toApiError = (response: Response, body: unknown): ApiError =>
+  new (CLASSES[response.status] ?? ApiError)(response, body);
 
 /** `Retry-After` in seconds. */
 export const retryAfterOf = ({ headers }: Response): number | undefined => {

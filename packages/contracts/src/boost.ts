@@ -1,5 +1,4 @@
 /** The marketing boost resource (specification 2.7), and its reader. */
-import type { Boost__Output } from '@fitness/proto/gen/fitness/store_billing/v1/Boost.ts';
 import type { StoreBillingDefinition } from '@fitness/proto/gen/fitness/store_billing/v1/StoreBilling.ts';
 import type { GrpcClient } from '@fitness/shared/grpc/client.ts';
 import type { Logger } from '@fitness/shared/kernel/log.ts';
@@ -22,16 +21,6 @@ export const boostSchema = z
   .meta({ id: 'MarketingBoost', description: 'A boost of a gym or a training service' });
 
 export type BoostResource = z.output<typeof boostSchema>;
-
-const fromBoostMessage = (boost: Boost__Output): BoostResource => ({
-  id: boost.id,
-  boostable_type: boost.boostable_type,
-  boostable_id: boost.boostable_id,
-  level: boost.level,
-  starts_at: boost.starts_at,
-  ends_at: boost.ends_at,
-  created_at: boost.created_at,
-});
 
 type TargetType = 'gym' | 'training_service';
 
@@ -56,7 +45,8 @@ export const createBoostReader = (
     if (ids.length === 0) return new Map();
     const targets = ids.map((id) => ({ type, id }));
     const answer = await storeBilling.call('GetBoosts', { targets }, { deadlineMs });
-    return new Map(answer.boosts.map((boost) => [boost.boostable_id, fromBoostMessage(boost)]));
+    // The message has the fields of the resource.
+    return new Map(answer.boosts.map((boost) => [boost.boostable_id, boost]));
   };
   return {
     find: (type, ids) => ask(type, ids, FIND_DEADLINE_MS),

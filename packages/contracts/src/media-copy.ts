@@ -4,7 +4,6 @@
  * owner of the target decides whether the user may read the file.
  */
 import type { MediaCopy__Output } from '@fitness/proto/gen/fitness/common/v1/MediaCopy.ts';
-import type { MediaFile__Output } from '@fitness/proto/gen/fitness/common/v1/MediaFile.ts';
 import type { MediaDefinition } from '@fitness/proto/gen/fitness/media/v1/Media.ts';
 import type { GrpcClient } from '@fitness/shared/grpc/client.ts';
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
@@ -53,17 +52,9 @@ export interface TargetCopy extends MediaCopy {
   id: number;
 }
 
-const toFile = ({ id, filename, mime_type, size, created_at }: MediaFile__Output): MediaFile => ({
-  id,
-  filename,
-  mime_type,
-  size,
-  created_at,
-});
-
 const toCopy = ({ target, version, files }: MediaCopy__Output): TargetCopy => {
   if (target === null) throw invalid({ target: message('validation.required') });
-  return { model: target.attachable_type, id: target.attachable_id, version, files: files.map(toFile) };
+  return { model: target.attachable_type, id: target.attachable_id, version, files };
 };
 
 /** `fitness.common.v1.MediaCopies`. */

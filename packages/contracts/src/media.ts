@@ -1,5 +1,4 @@
 /** The media resource (specification 2.7). */
-import type { MediaRow__Output } from '@fitness/proto/gen/fitness/media/v1/MediaRow.ts';
 import { z } from 'zod';
 import { timestampSchema } from './timestamp.ts';
 
@@ -23,16 +22,3 @@ export const mediaSchema = z
   .meta({ id: 'Media', description: 'An uploaded file' });
 
 export type MediaResource = z.output<typeof mediaSchema>;
-
-/** Other services get public media only, which have no purpose. */
-export const fromMediaMessage = (row: MediaRow__Output): MediaResource => ({
-  id: row.id,
-  attachable_type: row.attachable_type,
-  attachable_id: row.attachable_id,
-  link: row.link,
-  filename: row.filename,
-  mime_type: row.mime_type,
-  size: row.size,
-  purpose: null,
-  created_at: row.created_at,
-});

@@ -1,6 +1,5 @@
 /** The premium subscription resource (specification 2.7), and its reader. */
 import type { StoreBillingDefinition } from '@fitness/proto/gen/fitness/store_billing/v1/StoreBilling.ts';
-import type { Subscription__Output } from '@fitness/proto/gen/fitness/store_billing/v1/Subscription.ts';
 import type { GrpcClient } from '@fitness/shared/grpc/client.ts';
 import type { Logger } from '@fitness/shared/kernel/log.ts';
 import { createTickBatch } from '@fitness/shared/kernel/tick-batch.ts';
@@ -20,15 +19,6 @@ export const subscriptionSchema = z
   .meta({ id: 'PremiumSubscription', description: 'A premium subscription' });
 
 export type SubscriptionResource = z.output<typeof subscriptionSchema>;
-
-export const fromSubscriptionMessage = (row: Subscription__Output): SubscriptionResource => ({
-  id: row.id,
-  user_id: row.user_id,
-  type: row.type,
-  starts_at: row.starts_at,
-  expires_at: row.expires_at,
-  created_at: row.created_at,
-});
 
 type Subscriptions = ReadonlyMap<number, SubscriptionResource>;
 
@@ -55,7 +45,8 @@ export const createSubscriptionReader = (
         { user_ids: userIds },
         { deadlineMs: EMBEDDED_DEADLINE_MS },
       );
-      return new Map(answer.subscriptions.map((row) => [row.user_id, fromSubscriptionMessage(row)]));
+      // The message has the fields of the resource.
+      return new Map(answer.subscriptions.map((row) => [row.user_id, row]));
     } catch (error) {
       log.warn({ err: error }, 'shown without subscriptions');
       return NONE;

@@ -12,8 +12,8 @@ import type { GrpcClient } from '@fitness/shared/grpc/client.ts';
 import { type Caller, can, GUEST } from '@fitness/shared/kernel/caller.ts';
 import { parseTimestamp } from '@fitness/shared/kernel/clock.ts';
 import { z } from 'zod';
-import { fromMediaMessage, mediaSchema } from './media.ts';
-import { fromSubscriptionMessage, subscriptionSchema } from './subscription.ts';
+import { mediaSchema } from './media.ts';
+import { subscriptionSchema } from './subscription.ts';
 import { timestampSchema } from './timestamp.ts';
 
 export const GENDERS = ['male', 'female', 'other'] as const;
@@ -192,9 +192,9 @@ export const fromUserMessage = (user: UserMessageOutput): UserResource => ({
   gender: GENDERS.find((gender) => gender === user.gender) ?? null,
   is_trainer: user.is_trainer,
   is_gym_owner: user.is_gym_owner,
-  media: user.media.map(fromMediaMessage),
-  current_subscription:
-    user.current_subscription === null ? null : fromSubscriptionMessage(user.current_subscription),
+  // Other services get public media only, which have no purpose.
+  media: user.media.map((row) => ({ ...row, purpose: null })),
+  current_subscription: user.current_subscription,
   ...(user.hidden === null ? {} : fromLimitedAccessMessage(user.hidden)),
 });
 

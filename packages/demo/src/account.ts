@@ -1,25 +1,16 @@
 /** Accounts of the demo data. An account that its user has changed is not modified. */
+import type { Schemas } from '@fitness/client';
 import { DEMO_PASSWORD } from '@fitness/shared/kernel/known-values.ts';
 import type { Logger } from '@fitness/shared/kernel/log.ts';
-import { z } from 'zod';
 import type { DemoApi } from './api.ts';
 import type { Person } from './people.ts';
 
-const userSchema = z.object({
-  id: z.int(),
-  height: z.int().nullable(),
-  deletion_requested_at: z.string().nullable().optional(),
-  roles: z.array(z.object({ name: z.string() })).default([]),
-});
-
-const signedInSchema = z.object({ token: z.string(), user: userSchema });
-
-export type Account = z.output<typeof signedInSchema>;
+export type Account = Schemas['SignedIn'];
 
 /** Signs in. Returns undefined for a wrong password. */
 export const signIn = async (api: DemoApi, login: string, password: string): Promise<Account | undefined> => {
   const answer = await api.send('POST', '/auth/login', { body: { login, password } });
-  if (answer.status === 200) return signedInSchema.parse(answer.body);
+  if (answer.status === 200) return answer.body as Account;
   if (answer.status === 422) return undefined;
   throw new Error(`signing in as ${login} answered ${answer.status}`);
 };
@@ -43,7 +34,7 @@ export const registerOrSignIn = async (
 const register = async (api: DemoApi, { height: _last, ...person }: Person): Promise<Account | undefined> => {
   const body = { ...person, email: `${person.username}@example.com`, password: DEMO_PASSWORD };
   const answer = await api.send('POST', '/auth/register', { body });
-  if (answer.status === 201) return signedInSchema.parse(answer.body);
+  if (answer.status === 201) return answer.body as Account;
   // The username, email address or phone is taken.
   if (answer.status === 422) return undefined;
   throw new Error(`registering ${person.username} answered ${answer.status}`);
@@ -54,7 +45,7 @@ export const updateProfile = async (
   { token }: Account,
   changes: Record<string, unknown>,
 ): Promise<void> => {
-  await api.read(z.looseObject({}), 'PUT', '/auth/me', { token, body: changes });
+  await api.read('PUT', '/auth/me', { token, body: changes });
 };
 
 /** The height marks a complete account. */

@@ -1,30 +1,22 @@
 /** Payments of the demo data. Each step first reads the current state, so it can be repeated. */
 import { randomUUID } from 'node:crypto';
-import { z } from 'zod';
+import type { Schemas } from '@fitness/client';
 import type { Account } from './account.ts';
 import type { DemoApi } from './api.ts';
 
 const MIN_DEPOSIT = 1_000;
 const DEPOSIT_ATTEMPTS = 3;
 
-const balanceSchema = z.object({ balance: z.number() });
-const depositSchema = z.object({ payment_url: z.string() });
-const withdrawalSchema = z.object({ id: z.int(), is_done: z.boolean(), rejected_at: z.string().nullable() });
-
-export type Withdrawal = z.output<typeof withdrawalSchema>;
+export type Withdrawal = Schemas['Payment'];
 
 export const isPending = ({ is_done: isDone, rejected_at: rejectedAt }: Withdrawal): boolean =>
   !isDone && rejectedAt === null;
 
 export const balanceOf = async (api: DemoApi, { token }: Account): Promise<number> =>
-  (await api.read(balanceSchema, 'GET', '/payments/balance', { token })).balance;
+  (await api.read<Schemas['Balance']>('GET', '/payments/balance', { token })).balance;
 
 export const withdrawalsOf = async (api: DemoApi, { token }: Account): Promise<Withdrawal[]> =>
-  (
-    await api.read(z.object({ data: z.array(withdrawalSchema) }), 'GET', '/payments?type=withdrawal', {
-      token,
-    })
-  ).data;
+  (await api.read<Schemas['PaymentList']>('GET', '/payments?type=withdrawal', { token })).data;
 
 /** Deposits until the balance is at least `amount` Tooman. */
 export const depositUpTo = async (api: DemoApi, account: Account, amount: number): Promise<void> => {
@@ -35,7 +27,8 @@ export const depositUpTo = async (api: DemoApi, account: Account, amount: number
     const body = { amount: Math.max(missing, MIN_DEPOSIT) };
     // The first key continues the deposit of an interrupted seed. If the bank has lost that deposit, a new key makes another.
     const key = attempt === 0 ? `demo-deposit-${body.amount}` : `demo-deposit-${randomUUID()}`;
-    const deposit = await api.read(depositSchema, 'POST', '/payments/deposit', { token, body, key });
+    const options = { token, body, key };
+    const deposit = await api.read<Schemas['RequestedDeposit']>('POST', '/payments/deposit', options);
     await api.pay(new URL(deposit.payment_url).pathname.split('/').at(-1) ?? '');
   }
   const balance = await balanceOf(api, account);
@@ -44,8 +37,7 @@ export const depositUpTo = async (api: DemoApi, account: Account, amount: number
 
 export const withdraw = async (api: DemoApi, { token }: Account, amount: number): Promise<Withdrawal> => {
   const options = { token, body: { amount }, key: `demo-withdrawal-${amount}` };
-  const schema = z.object({ payment: withdrawalSchema });
-  return (await api.read(schema, 'POST', '/payments/withdrawals', options)).payment;
+  return (await api.read<Schemas['PaymentResponse']>('POST', '/payments/withdrawals', options)).payment;
 };
 
 /** False when this account lacks the permission. */

@@ -1,17 +1,9 @@
 /** Posts with pictures. Each step first reads the current state, so it can be repeated. */
 import { readFile } from 'node:fs/promises';
-import { z } from 'zod';
+import type { Schemas } from '@fitness/client';
 import type { Account } from './account.ts';
 import type { DemoApi } from './api.ts';
 import type { DemoPost } from './people.ts';
-
-const postSchema = z.object({
-  id: z.int(),
-  title: z.string(),
-  is_draft: z.boolean(),
-  media: z.array(z.object({ id: z.int() })),
-});
-const anything = z.looseObject({});
 
 /** Publishes posts; a post stays a draft until its picture is stored. */
 export const publishPosts = async (
@@ -21,21 +13,20 @@ export const publishPosts = async (
 ): Promise<void> => {
   const profile = { profile_type: 'App\\Models\\User', profile_id: user.id };
   const own = new URLSearchParams({ type: profile.profile_type, item_id: String(user.id) });
-  const { data } = await api.read(z.object({ data: z.array(postSchema) }), 'GET', `/posts?${own}`, { token });
+  const { data } = await api.read<Schemas['PostList']>('GET', `/posts?${own}`, { token });
   for (const { title, content, picture } of posts) {
     const body = { ...profile, title, content, is_draft: true };
     const post =
       data.find((other) => other.title === title) ??
-      (await api.read(z.object({ data: postSchema }), 'POST', '/posts', { token, body })).data;
+      (await api.read<Schemas['PostResponse']>('POST', '/posts', { token, body })).data;
     if (post.media.length === 0) {
       const form = new FormData();
       form.append('attachable_type', 'App\\Models\\Posts\\Post');
       form.append('attachable_id', String(post.id));
       const content = await readFile(new URL(`../pictures/${picture}`, import.meta.url));
       form.append('file', new Blob([content], { type: 'image/jpeg' }), picture);
-      await api.read(anything, 'POST', '/media', { token, form });
+      await api.read('POST', '/media', { token, body: form });
     }
-    if (post.is_draft)
-      await api.read(anything, 'PUT', `/posts/${post.id}`, { token, body: { is_draft: false } });
+    if (post.is_draft) await api.read('PUT', `/posts/${post.id}`, { token, body: { is_draft: false } });
   }
 };

@@ -3,9 +3,9 @@
  * an interrupted seed continues where it stopped.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Schemas } from '@fitness/client';
 import { DEMO_PASSWORD } from '@fitness/shared/kernel/known-values.ts';
 import type { Logger } from '@fitness/shared/kernel/log.ts';
-import { z } from 'zod';
 import { type Account, markComplete, registerOrSignIn, signIn, updateProfile } from './account.ts';
 import type { DemoApi } from './api.ts';
 import { balanceOf, depositUpTo, isPending, settleWithdrawal, withdraw, withdrawalsOf } from './money.ts';
@@ -24,11 +24,6 @@ const { operator: operatorPerson, owner: ownerPerson, trainer: trainerPerson } =
 const { athlete: athletePerson, premium: premiumPerson, saver: saverPerson } = DEMO.people;
 const INCOME_DEADLINE_MS = 10_000;
 const POLL_MS = 100;
-
-const listOf = <Schema extends z.ZodType>(schema: Schema) => z.object({ data: z.array(schema) });
-const withId = z.object({ id: z.int() });
-const anything = z.looseObject({});
-const pricesSchema = z.object({ data: z.object({ premium: z.object({ plus: z.number() }) }) });
 
 /** Rejects if a step fails. It can then be repeated. */
 export const seedAccounts = async (options: SeedOptions): Promise<void> => {
@@ -74,13 +69,13 @@ const seedOperator = async ({
     log.warn('the first administrator cannot sign in: the demo operator stays a member');
     return undefined;
   }
-  if (!operator.user.roles.some(({ name }) => name === 'operator')) {
+  if (!operator.user.roles?.some(({ name }) => name === 'operator')) {
     const { token } = administrator;
-    const roles = await api.read(listOf(withId.extend({ name: z.string() })), 'GET', '/roles', { token });
+    const roles = await api.read<Schemas['RoleList']>('GET', '/roles', { token });
     const role = roles.data.find(({ name }) => name === 'operator');
     if (role === undefined) throw new Error('there is no role named operator');
     const body = { role_ids: [role.id] };
-    await api.read(anything, 'PUT', `/users/${operator.user.id}`, { token, body });
+    await api.read('PUT', `/users/${operator.user.id}`, { token, body });
   }
   await markComplete(api, operator, operatorPerson);
   return operator;
@@ -90,8 +85,8 @@ const seedOwner = async ({ api, log }: SeedOptions): Promise<void> => {
   const owner = await registerOrSignIn(api, log, ownerPerson);
   if (owner === undefined) return;
   const { token } = owner;
-  const { data } = await api.read(listOf(withId), 'GET', `/gyms?user_id=${owner.user.id}`, { token });
-  if (data.length === 0) await api.read(anything, 'POST', '/gyms', { token, body: DEMO.gym });
+  const { data } = await api.read<Schemas['GymList']>('GET', `/gyms?user_id=${owner.user.id}`, { token });
+  if (data.length === 0) await api.read('POST', '/gyms', { token, body: DEMO.gym });
   await publishPosts(api, owner, DEMO.posts);
   await markComplete(api, owner, ownerPerson, { is_gym_owner: true });
 };
@@ -132,18 +127,18 @@ const seedTrainerAndAthlete = async (
 const offerTraining = async (api: DemoApi, trainer: Account): Promise<number> => {
   const { token } = trainer;
   const path = `/training-services?user_id=${trainer.user.id}`;
-  const { data } = await api.read(listOf(withId), 'GET', path, { token });
+  const { data } = await api.read<Schemas['TrainingServiceList']>('GET', path, { token });
   if (data[0] !== undefined) return data[0].id;
-  const created = z.object({ data: withId });
-  return (await api.read(created, 'POST', '/training-services', { token, body: DEMO.training })).data.id;
+  const options = { token, body: DEMO.training };
+  return (await api.read<Schemas['TrainingServiceResponse']>('POST', '/training-services', options)).data.id;
 };
 
 const hasTrainees = async (api: DemoApi, { token }: Account): Promise<boolean> =>
-  (await api.read(listOf(withId), 'GET', '/trainees?role=seller', { token })).data.length > 0;
+  (await api.read<Schemas['TraineeList']>('GET', '/trainees?role=seller', { token })).data.length > 0;
 
 const buyTraining = async (api: DemoApi, { token }: Account, serviceId: number): Promise<void> => {
   const options = { token, key: 'demo-training' };
-  await api.read(anything, 'POST', `/training-services/${serviceId}/purchase`, options);
+  await api.read('POST', `/training-services/${serviceId}/purchase`, options);
 };
 
 /** False while the operator cannot sign in or lacks the permission. */
@@ -176,8 +171,8 @@ const seedPremium = async ({ api, log }: SeedOptions): Promise<void> => {
   if (premium === undefined) return;
   const { token } = premium;
   const [purchases, prices] = await Promise.all([
-    api.read(listOf(withId), 'GET', '/payments?type=purchase', { token }),
-    api.read(pricesSchema, 'GET', '/payments/prices', { token }),
+    api.read<Schemas['PaymentList']>('GET', '/payments?type=purchase', { token }),
+    api.read<Schemas['PricesResponse']>('GET', '/payments/prices', { token }),
   ]);
   const isPaid = purchases.data.length > 0;
   if (!isPaid) await depositUpTo(api, premium, prices.data.premium.plus);

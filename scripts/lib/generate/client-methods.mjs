@@ -1,54 +1,14 @@
 /**
  * Readable names for the operations in @fitness/client, such as `refunds.resolve`. Operation ids stay until version 2
- * (docs/adr/0077). A regular operation is named after its path; the names of all others are listed here.
+ * (docs/adr/0077). A regular operation is named after its path; the names of all others are in client-names.json.
  */
+import names from './client-names.json' with { type: 'json' };
 
-/** Names by operation id. Null means that the client has a hand-written method, or that apps do not call the operation. */
-const NAMES = {
-  putAuthChangePassword: 'account.changePassword',
-  postAuthDeleteAccount: 'account.scheduleDeletion',
-  deleteAuthDeleteAccount: 'account.cancelDeletion',
-  postAuthForgotPassword: 'account.requestPasswordReset',
-  postAuthResetPassword: 'account.resetPassword',
-  postAuthPhoneConfirm: 'account.confirmPhone',
-  postAuthRegister: 'account.register',
-  getAuthMe: 'account.retrieve',
-  putAuthMe: 'account.update',
-  postAuthLogin: null,
-  postAuthLogout: null,
-  postAuthSecondFactor: 'secondFactor.setUp',
-  deleteAuthSecondFactor: 'secondFactor.turnOff',
-  deleteUsersByIdSessionsBySessionId: 'users.endSession',
-  deleteUsersByIdSecondFactor: 'users.turnOffSecondFactor',
-  deleteAuthGrantsById: 'grants.revoke',
-  deleteAuthSessionsById: 'sessions.revoke',
-  deleteAuthTokensById: 'tokens.revoke',
-  getGymsLicenseReviews: 'gyms.listLicenseReviews',
-  getUsersLicenseReviews: 'users.listLicenseReviews',
-  putGymsByIdCrowd: 'gyms.reportCrowd',
-  putGymsByIdRating: 'gyms.rate',
-  putGymsByIdWorkingPeriods: 'gyms.setWorkingPeriods',
-  postMedia: null,
-  getMediaById: null,
-  getMediaByIdByFilename: null,
-  postNotificationsByIdRead: 'notifications.markAsRead',
-  postNotificationsDevices: 'devices.register',
-  deleteNotificationsDevicesById: 'devices.unregister',
-  getNotificationsPreferences: 'notificationPreferences.retrieve',
-  putNotificationsPreferences: 'notificationPreferences.update',
-  postPaymentsBoost: 'boosts.buy',
-  postPaymentsBuyPremium: 'premium.buy',
-  postPaymentsDeposit: 'deposits.create',
-  getPaymentsDepositCallback: null,
-  getPaymentsDepositDisputed: 'deposits.listDisputed',
-  postPaymentsByIdResolve: 'deposits.resolve',
-  postPaymentsByIdPay: 'withdrawals.markAsPaid',
-  postPaymentsByIdReject: 'withdrawals.reject',
-  postPaymentsStorePurchases: 'storePurchases.redeem',
-  getPaymentsStorePurchasesRefundQueue: 'refunds.list',
-  postPaymentsStorePurchasesRefundQueueByIdResolve: 'refunds.resolve',
-  postTrainingServicesByIdPurchase: 'trainingServices.buy',
-};
+/**
+ * Names by operation id. Null means that the client has a hand-written method, or that apps do not call the operation.
+ * @type {Record<string, string | null>}
+ */
+const NAMES = names;
 
 /** @param {string} segment */
 const camelCase = (segment) => segment.replaceAll(/-(\w)/g, (_match, letter) => letter.toUpperCase());
@@ -99,16 +59,16 @@ export const clientMethods = (document) => {
       const id = String(operation.operationId);
       ids.add(id);
       const isList = isListOf(operation, document);
-      const name =
-        id in NAMES ? NAMES[/** @type {keyof typeof NAMES} */ (id)] : ordinaryName(method, path, isList);
-      if (name === null) continue;
-      if (methods.has(name)) throw new Error(`two operations are ${name}: name ${id} in client-methods.mjs`);
+      const listed = NAMES[id];
+      if (listed === null) continue;
+      const name = listed ?? ordinaryName(method, path, isList);
+      if (methods.has(name)) throw new Error(`two operations are ${name}: name ${id} in client-names.json`);
       const sent = operation.requestBody !== undefined ? 'body' : takesQuery(operation) ? 'query' : 'none';
       methods.set(name, [method.toUpperCase(), path, isList ? 'list' : sent]);
     }
   const unknown = Object.keys(NAMES).filter((id) => !ids.has(id));
   if (unknown.length > 0)
-    throw new Error(`client-methods.mjs names unknown operations: ${unknown.join(', ')}`);
+    throw new Error(`client-names.json names unknown operations: ${unknown.join(', ')}`);
   const grouped = Map.groupBy([...methods].sort(), ([name]) => name.split('.')[0] ?? '');
   return Object.fromEntries(
     [...grouped].map(([namespace, all]) => [
