@@ -41,8 +41,8 @@ export const retain = declarationOf('retain');
 const declared = new Map<object | string, readonly Declaration[]>();
 
 /**
- * A schema of the declared fields. A Mixed field is declared as a whole; nested exceptions follow. The declarations name the fields
- * of the objects in `nested` by their paths.
+ * A schema of the declared fields. A Mixed field is declared as a whole; nested exceptions follow. `nested` defines fields that are
+ * objects. Each field inside is declared by its path, such as `gateway.track_id`.
  */
 export const schemaOf = <Document>(
   options: SchemaOptions & { nested?: SchemaDefinition<Document> },
