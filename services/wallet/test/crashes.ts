@@ -213,8 +213,8 @@ const inJournal = async (): Promise<{ user_id: number; track_id: string }[]> => 
 };
 
 /** The commands before which sealing stopped, and the payments to be published. */
-const sealSteps: (string | undefined)[] = [];
-const sealedIds: number[] = [];
+let sealSteps: (string | undefined)[] = [];
+let sealedIds: number[] = [];
 
 /** Stops an instance before the `nth` command of its sealing round. */
 const stopSealing = async (process: CrashTestProcess, nth: number): Promise<void> => {
@@ -228,6 +228,9 @@ const played = new Map<Scenario, Case[]>();
 const casesOf = (scenario: Scenario): Case[] => played.get(scenario) ?? [];
 
 const start = async (points: KillPoints): Promise<void> => {
+  // The module is loaded once for all test files of a worker.
+  sealSteps = [];
+  sealedIds = [];
   // More than a minute ahead of the killed process, which claims an Idempotency-Key for one minute.
   const clock = { now: () => new Date(systemClock.now().getTime() + 2 * MINUTE_MS) };
   harness = await startHarness({ LEDGER_SEAL_SECONDS: 3_600 }, { clock });
