@@ -147,15 +147,6 @@ test(
           insertBefore(document, '  lat: { type: Number', '  landmark: { type: String, default: null },\n'),
       },
       {
-        named: 'its `privacy()` entry',
-        perform: () =>
-          insertBefore(
-            document,
-            "  erase('a gym of",
-            "  retain('data of a place, not of a person', 'landmark'),\n",
-          ),
-      },
-      {
         named: '`gateway/src/api/examples/places.json`',
         perform: () =>
           insertBefore('gateway/src/api/examples/places.json', update, '"landmark": "A square",\n    '),

@@ -18,7 +18,9 @@ interface OwnedSchema {
 const recordSchemas = async (): Promise<OwnedSchema[]> => {
   const schemas: OwnedSchema[] = [];
   let owner = '';
-  const makers = databaseSources.filter((file) => /\bnew (?:mongoose\.)?Schema\b/.test(read(file)));
+  const makers = databaseSources.filter((file) =>
+    /\bnew (?:mongoose\.)?Schema\b|\b(?:schemaOf|sealSchemaOf)[<(]/.test(read(file)),
+  );
   const load = (file: string, query = '') => import(pathToFileURL(join(root, file)).href + query);
   // Afterwards a copy loads no other file, so it creates only its own schemas.
   for (const file of makers) await load(file);

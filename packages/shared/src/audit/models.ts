@@ -1,10 +1,10 @@
 /** The collections of the audit log. Every service's database has them, and one beside it has the seals. */
-import { type Connection, type Model, Schema } from 'mongoose';
+import type { Connection, Model } from 'mongoose';
 import { SECOND_MS } from '../kernel/clock.ts';
 import type { ProcessName } from '../kernel/process-name.ts';
 import { hashOf, type SealedRecord } from '../kernel/seal.ts';
-import { erase, privacy, pseudonymise, retain } from '../mongo/privacy.ts';
-import { type SealDocument, sealFields, sealPrivacy } from '../mongo/seals.ts';
+import { erase, pseudonymise, retain, schemaOf } from '../mongo/privacy.ts';
+import { type SealDocument, sealSchemaOf } from '../mongo/seals.ts';
 
 /** An entry without its hash and its seal. */
 export interface AuditContent {
@@ -96,22 +96,26 @@ export const isAuditEntryIntact = ({ document, hash }: SealedAuditEntry): boolea
 const maybeText = { type: String, default: null };
 const maybeNumber = { type: Number, default: null };
 
-const entrySchema = new Schema<AuditEntryDocument>(
-  {
+const entrySchema = schemaOf<AuditEntryDocument>(
+  { collection: 'audit_entries', versionKey: false },
+  pseudonymise('the numbers of the operator and of what they changed', {
+    actor_id: maybeNumber,
+    subject_id: maybeNumber,
+  }),
+  retain('what operators did, unchangeable', {
     _id: { type: Number, required: true },
     service: { type: String, required: true },
     at: { type: Date, required: true },
-    actor_id: maybeNumber,
     action: { type: String, required: true },
     subject_type: { type: String, required: true },
-    subject_id: maybeNumber,
     request_id: maybeText,
-    before: maybeText,
-    after: maybeText,
     hash: { type: String, required: true },
     seal: maybeNumber,
-  },
-  { collection: 'audit_entries', versionKey: false },
+  }),
+  retain('personal values in it are encrypted under a key of the person that is erased', {
+    before: maybeText,
+    after: maybeText,
+  }),
 )
   // Each filter of the list, newest first. The list without a filter is that of the service.
   .index({ service: 1, _id: -1 })
@@ -122,28 +126,15 @@ const entrySchema = new Schema<AuditEntryDocument>(
   .index({ subject_id: 1, _id: -1 })
   .index({ seal: 1 });
 
-privacy(
-  entrySchema,
-  pseudonymise('the numbers of the operator and of what they changed', 'actor_id', 'subject_id'),
-  retain('what operators did, unchangeable', '_id', 'service', 'at', 'action', 'subject_type', 'request_id'),
-  retain('what operators did, unchangeable', 'hash', 'seal'),
-  retain('personal values in it are encrypted under a key of the person that is erased', 'before', 'after'),
-);
-
-const keySchema = new Schema<AuditKeyDocument>(
-  { _id: { type: Number, required: true }, key: maybeText },
+const keySchema = schemaOf<AuditKeyDocument>(
   { collection: 'audit_keys', versionKey: false },
+  erase('without it nobody can read the personal values in the audit log', { key: maybeText }),
+  retain('the mark that the account is erased: it gets no new key', {
+    _id: { type: Number, required: true },
+  }),
 );
 
-privacy(
-  keySchema,
-  erase('without it nobody can read the personal values in the audit log', 'key'),
-  retain('the mark that the account is erased: it gets no new key', '_id'),
-);
-
-const sealSchema = new Schema<SealDocument>(sealFields, { collection: 'audit_seals', versionKey: false });
-
-privacy(sealSchema, sealPrivacy('hashes that the audit log is checked against'));
+const sealSchema = sealSchemaOf('audit_seals', 'hashes that the audit log is checked against');
 
 export interface AuditModels {
   entries: Model<AuditEntryDocument>;

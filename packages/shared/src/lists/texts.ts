@@ -8,14 +8,27 @@ import type { Progress } from '../kernel/progress.mjs';
 import { sameWords } from '../kernel/same-words.ts';
 import { documentGrams } from '../kernel/text-search.ts';
 import { trusted } from '../mongo/connect.ts';
+import { type erase, schemaOf } from '../mongo/privacy.ts';
 import { deleteSome } from '../mongo/steps.ts';
 
-/** Some of the grams of a row. A schema has the indexes `{ grams: 1, row: -1 }` and `{ row: 1 }`. */
+/** Some of the grams of a row. */
 export interface TextDocument {
   row: number;
   /** Runs of one to three characters of the folded texts. */
   grams: string[];
 }
+
+/** The schema of a collection of grams; `handle` is what an erasure does to them. */
+export const textSchema = (collection: string, handle: typeof erase, reason: string) =>
+  schemaOf<TextDocument>(
+    { collection, versionKey: false },
+    handle(reason, '_id', {
+      row: { type: Number, required: true },
+      grams: { type: [String], required: true },
+    }),
+  )
+    .index({ grams: 1, row: -1 })
+    .index({ row: 1 });
 
 export type Transaction = <T>(work: (session: ClientSession) => Promise<T>) => Promise<T>;
 

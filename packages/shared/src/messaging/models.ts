@@ -1,7 +1,7 @@
 /** The collections of the outbox, its relay and the inbox. Every service's database has them. */
-import { type Connection, type Model, Schema } from 'mongoose';
+import type { Connection, Model } from 'mongoose';
 import { ensureModelIndexes } from '../mongo/indexes.ts';
-import { privacy, pseudonymise, retain } from '../mongo/privacy.ts';
+import { pseudonymise, retain, schemaOf } from '../mongo/privacy.ts';
 
 /** A committed event that the broker has not confirmed yet. */
 export interface OutboxDocument {
@@ -39,58 +39,38 @@ export interface EventModels {
 
 const INBOX_TTL_S = 30 * 24 * 60 * 60;
 
-const outboxSchema = new Schema<OutboxDocument>(
-  {
+// Events are deleted once the broker has confirmed them (docs/adr/0003).
+const outboxSchema = schemaOf<OutboxDocument>(
+  { collection: 'outbox', versionKey: false },
+  retain('deleted when it is published, normally within a second', {
     _id: { type: Number, required: true },
     type: { type: String, required: true },
-    aggregate: { type: String, required: true },
     aggregateVersion: { type: Number, required: true },
     body: { type: String, required: true },
     occurredAt: { type: Date, required: true },
-  },
-  { collection: 'outbox', versionKey: false },
+  }),
+  pseudonymise('the number of what changed', { aggregate: { type: String, required: true } }),
 );
 
-// Events are deleted once the broker has confirmed them (docs/adr/0003).
-privacy(
-  outboxSchema,
-  retain('deleted when it is published, normally within a second', '_id', 'type', 'aggregateVersion'),
-  retain('deleted when it is published, normally within a second', 'body', 'occurredAt'),
-  pseudonymise('the number of what changed', 'aggregate'),
-);
-
-const inboxSchema = new Schema<InboxDocument>(
-  {
+const inboxSchema = schemaOf<InboxDocument>(
+  { collection: 'inbox', versionKey: false },
+  retain('which event was handled, without what it said; for thirty days', '_id', {
     consumer: { type: String, required: true },
     eventId: { type: String, required: true },
     processedAt: { type: Date, required: true },
-  },
-  { collection: 'inbox', versionKey: false },
+  }),
 )
   .index({ consumer: 1, eventId: 1 }, { unique: true })
   .index({ processedAt: 1 }, { expireAfterSeconds: INBOX_TTL_S });
 
-privacy(
-  inboxSchema,
-  retain(
-    'which event was handled, without what it said; for thirty days',
-    '_id',
-    'consumer',
-    'eventId',
-    'processedAt',
-  ),
-);
-
-const leaseSchema = new Schema<RelayLeaseDocument>(
-  {
+const leaseSchema = schemaOf<RelayLeaseDocument>(
+  { collection: 'relay_leases', versionKey: false },
+  retain('which process publishes', {
     _id: { type: String, required: true },
     owner: { type: String, required: true },
     until: { type: Date, required: true },
-  },
-  { collection: 'relay_leases', versionKey: false },
+  }),
 );
-
-privacy(leaseSchema, retain('which process publishes', '_id', 'owner', 'until'));
 
 /** The models of this connection, registered on first use. */
 export const registerEventModels = (connection: Connection): EventModels => ({

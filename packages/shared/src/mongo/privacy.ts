@@ -1,8 +1,8 @@
 /**
- * Declares, beside its schema and with a reason, what an erasure does to each stored field.
+ * Each stored field is declared once: its definition, and with a reason what an erasure does to it.
  * `test/architecture/privacy.test.ts` requires a declaration for every field, and `docs/erasure.md` is generated from them.
  */
-import type { Schema } from 'mongoose';
+import { Schema, type SchemaDefinition, type SchemaOptions } from 'mongoose';
 
 /**
  * - `erase`: the value is deleted, with or without its document.
@@ -11,41 +11,54 @@ import type { Schema } from 'mongoose';
  */
 export type Handling = 'erase' | 'pseudonymise' | 'retain';
 
-export interface Declaration<Path extends string = string> {
+/** Fields with their definitions, or a nested field: `gateway.track_id`. */
+type Part<Document> =
+  | SchemaDefinition<Document>
+  | '_id'
+  | (keyof Document & string)
+  | `${keyof Document & string}.${string}`;
+
+export interface Declaration<Document = unknown> {
   handling: Handling;
   reason: string;
-  paths: readonly Path[];
+  paths: readonly string[];
+  fields: SchemaDefinition<Document>;
 }
 
 const declarationOf =
   (handling: Handling) =>
-  <const Path extends string>(reason: string, ...paths: readonly Path[]): Declaration<Path> => ({
+  <Document>(reason: string, ...parts: readonly NoInfer<Part<Document>>[]): Declaration<Document> => ({
     handling,
     reason,
-    paths,
+    paths: parts.flatMap((part) => (typeof part === 'string' ? [part] : Object.keys(part))),
+    fields: Object.assign({}, ...parts.filter((part) => typeof part !== 'string')),
   });
 
 export const erase = declarationOf('erase');
 export const pseudonymise = declarationOf('pseudonymise');
 export const retain = declarationOf('retain');
 
-/** A field or a nested field: `gateway.track_id`. */
-type PathOf<Document> = '_id' | (keyof Document & string) | `${keyof Document & string}.${string}`;
-
 const declared = new Map<object | string, readonly Declaration[]>();
 
-/** Declares every path of a schema. A Mixed path is declared as a whole; nested exceptions follow. */
-export const privacy = <Document>(
-  schema: Schema<Document>,
-  ...declarations: readonly Declaration<PathOf<Document>>[]
-): void => {
+/**
+ * A schema of the declared fields. A Mixed field is declared as a whole; nested exceptions follow. The declarations name the fields
+ * of the objects in `nested` by their paths.
+ */
+export const schemaOf = <Document>(
+  options: SchemaOptions & { nested?: SchemaDefinition<Document> },
+  ...declarations: readonly Declaration<Document>[]
+): Schema<Document> => {
+  const { nested, ...settings } = options;
+  const fields = Object.assign({}, ...declarations.map((declaration) => declaration.fields), nested);
+  const schema = new Schema(fields, settings) as unknown as Schema<Document>;
   declared.set(schema, declarations);
+  return schema;
 };
 
-/** {@link privacy} for a collection without a schema. */
+/** Declares the fields of a collection without a schema. */
 export const collectionPrivacy = <Document>(
   collection: string,
-  ...declarations: readonly Declaration<PathOf<Document>>[]
+  ...declarations: readonly Declaration<Document>[]
 ): void => {
   declared.set(collection, declarations);
 };

@@ -2,7 +2,7 @@
 import { type Model, Schema } from 'mongoose';
 import type { Seal } from '../kernel/seal.ts';
 import { trusted } from './connect.ts';
-import { type Declaration, retain } from './privacy.ts';
+import { retain, schemaOf } from './privacy.ts';
 import { isDuplicateKey } from './transaction.ts';
 
 export interface SealDocument {
@@ -14,24 +14,26 @@ export interface SealDocument {
   sealed_at: Date;
 }
 
-/** The fields of the schema of a collection of seals. */
-export const sealFields = {
-  _id: { type: Number, required: true },
-  previous: { type: String, required: true },
-  hash: { type: String, required: true },
-  leaves: [
-    new Schema(
-      { key: { type: String, required: true }, hash: { type: String, required: true } },
-      { _id: false },
-    ),
-  ],
-  sealed_at: { type: Date, required: true },
-};
+const leafSchema = new Schema(
+  { key: { type: String, required: true }, hash: { type: String, required: true } },
+  { _id: false },
+);
 
-export const sealPrivacy = (
-  reason: string,
-): Declaration<'_id' | 'previous' | 'hash' | 'leaves.key' | 'leaves.hash' | 'sealed_at'> =>
-  retain(reason, '_id', 'previous', 'hash', 'leaves.key', 'leaves.hash', 'sealed_at');
+export const sealSchemaOf = (collection: string, reason: string) =>
+  schemaOf<SealDocument>(
+    { collection, versionKey: false, nested: { leaves: [leafSchema] } },
+    retain(
+      reason,
+      {
+        _id: { type: Number, required: true },
+        previous: { type: String, required: true },
+        hash: { type: String, required: true },
+      },
+      'leaves.key',
+      'leaves.hash',
+      { sealed_at: { type: Date, required: true } },
+    ),
+  );
 
 export interface Seals {
   /** Creates the collection; required before the first seal. */

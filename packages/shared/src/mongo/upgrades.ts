@@ -1,10 +1,10 @@
 /**
  * Migrations of stored data (ADR 14). Each upgrade runs once per database, before the process is ready.
  */
-import { type Connection, type Model, Schema } from 'mongoose';
+import type { Connection, Model } from 'mongoose';
 import type { Clock } from '../kernel/clock.ts';
 import { type Notice, withNotice } from './notice.ts';
-import { privacy, retain } from './privacy.ts';
+import { retain, schemaOf } from './privacy.ts';
 
 export interface Upgrade {
   /** Never changes: an upgrade whose name is recorded is not run again. */
@@ -21,12 +21,13 @@ interface UpgradeDocument {
   done_at: Date;
 }
 
-const upgradeSchema = new Schema<UpgradeDocument>(
-  { _id: { type: String, required: true }, done_at: { type: Date, required: true } },
+const upgradeSchema = schemaOf<UpgradeDocument>(
   { collection: 'upgrades', versionKey: false },
+  retain('which upgrades of stored data are done', {
+    _id: { type: String, required: true },
+    done_at: { type: Date, required: true },
+  }),
 );
-
-privacy(upgradeSchema, retain('which upgrades of stored data are done', '_id', 'done_at'));
 
 const registerUpgrades = (connection: Connection): Model<UpgradeDocument> =>
   connection.models.Upgrade ?? connection.model<UpgradeDocument>('Upgrade', upgradeSchema);

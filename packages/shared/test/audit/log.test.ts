@@ -2,7 +2,6 @@
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { Schema } from 'mongoose';
 import { auditLogParts, checkAuditLog } from '../../src/audit/check.ts';
 import { type AuditLogOptions, type AuditRecord, createAuditLog } from '../../src/audit/log.ts';
 import {
@@ -17,7 +16,7 @@ import { HOUR_MS, systemRandom } from '../../src/kernel/clock.ts';
 import { readHead } from '../../src/kernel/seal.ts';
 import { type Connection, connectMongo } from '../../src/mongo/connect.ts';
 import { ensureIndexes } from '../../src/mongo/indexes.ts';
-import { erase, personalFieldsOf, privacy, retain } from '../../src/mongo/privacy.ts';
+import { erase, personalFieldsOf, retain, schemaOf } from '../../src/mongo/privacy.ts';
 import { inTransaction } from '../../src/mongo/transaction.ts';
 import { COMPILE_CACHE } from '../../src/testing/crash.ts';
 import { dropDatabase, testConfig } from '../../src/testing/harness.ts';
@@ -32,15 +31,10 @@ interface Person {
   license: { approved: boolean; number: number };
 }
 
-const people = new Schema<Person>({
-  _id: Number,
-  email: String,
-  license: { approved: Boolean, number: Number },
-});
-privacy(
-  people,
-  erase('identifies the person', 'email', 'license.approved'),
-  retain('not personal', '_id', 'license.number'),
+const people = schemaOf<Person>(
+  { nested: { license: { approved: Boolean, number: Number } } },
+  erase('identifies the person', { email: String }, 'license.approved'),
+  retain('not personal', { _id: Number }, 'license.number'),
 );
 const isPersonal = personalFieldsOf(people);
 

@@ -1,6 +1,6 @@
 /** The collections of content's database. */
 import type { TextDocument } from '@fitness/shared/lists/texts.ts';
-import type { Connection, Model } from 'mongoose';
+import type { Connection } from 'mongoose';
 import { type CounterDocument, counterSchema } from './models/counters.ts';
 import {
   type PostDocument,
@@ -23,20 +23,8 @@ import {
   trainingServiceTextSchema,
 } from './models/training-services.ts';
 
-export interface Models {
-  posts: Model<PostDocument>;
-  postTexts: Model<TextDocument>;
-  profiles: Model<ProfileDocument>;
-  counters: Model<CounterDocument>;
-  trainingServices: Model<TrainingServiceDocument>;
-  trainingServiceTexts: Model<TextDocument>;
-  boosts: Model<BoostDocument>;
-  trainees: Model<TraineeDocument>;
-  purchaseKeys: Model<PurchaseKeyDocument>;
-}
-
 /** Call it once per connection. */
-export const registerModels = (connection: Connection): Models => ({
+export const registerModels = (connection: Connection) => ({
   posts: connection.model<PostDocument>('Post', postSchema),
   postTexts: connection.model<TextDocument>('PostText', postTextSchema),
   profiles: connection.model<ProfileDocument>('Profile', profileSchema),
@@ -47,3 +35,5 @@ export const registerModels = (connection: Connection): Models => ({
   trainees: connection.model<TraineeDocument>('Trainee', traineeSchema),
   purchaseKeys: connection.model<PurchaseKeyDocument>('PurchaseKey', purchaseKeySchema),
 });
+
+export type Models = ReturnType<typeof registerModels>;

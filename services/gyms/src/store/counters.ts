@@ -13,9 +13,9 @@ import {
   WITHOUT_CHANGES,
 } from '@fitness/shared/lists/versions.ts';
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
-import { privacy, retain } from '@fitness/shared/mongo/privacy.ts';
+import { retain, schemaOf } from '@fitness/shared/mongo/privacy.ts';
 import { beforeCommit, ignoreDuplicate } from '@fitness/shared/mongo/transaction.ts';
-import { type Connection, type Model, Schema } from 'mongoose';
+import type { Connection, Model } from 'mongoose';
 import type { GymDocument } from './gym-document.ts';
 
 /** `placed` gyms have a latitude and a longitude. */
@@ -33,8 +33,9 @@ const SHARDS = Array.from({ length: 16 }, (_, shard) => shard);
 const EMPTY: Counts = { active_placed: 0, active_unplaced: 0, hidden_placed: 0, hidden_unplaced: 0 };
 
 const count = { type: Number, required: true } as const;
-const counterSchema = new Schema<CounterDocument>(
-  {
+const counterSchema = schemaOf<CounterDocument>(
+  { collection: 'gym_counters', versionKey: false },
+  retain('how many gyms there are', {
     _id: count,
     active_placed: count,
     active_unplaced: count,
@@ -43,13 +44,7 @@ const counterSchema = new Schema<CounterDocument>(
     newest: count,
     version: Number,
     changes: { type: [Number], default: undefined },
-  },
-  { collection: 'gym_counters', versionKey: false },
-);
-
-privacy(
-  counterSchema,
-  retain('how many gyms there are', '_id', ...COUNT_KEYS, 'newest', 'version', 'changes'),
+  }),
 );
 
 /** The fields of a gym that decide which counter it belongs to. */

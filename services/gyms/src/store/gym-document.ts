@@ -6,9 +6,9 @@
 import { NO_LICENSE } from '@fitness/contracts/license.ts';
 import { NO_MEDIA } from '@fitness/contracts/media-copy.ts';
 import type { ListRow } from '@fitness/shared/lists/list.ts';
-import type { TextDocument } from '@fitness/shared/lists/texts.ts';
+import { type TextDocument, textSchema } from '@fitness/shared/lists/texts.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
-import { erase, personalFieldsOf, privacy, retain } from '@fitness/shared/mongo/privacy.ts';
+import { erase, personalFieldsOf, retain, schemaOf } from '@fitness/shared/mongo/privacy.ts';
 import { defaultsOf } from '@fitness/shared/mongo/stored-defaults.ts';
 import { type Connection, type Model, type QueryFilter, Schema, trusted } from 'mongoose';
 import { type Boost, type BoostState, NEVER_BOOSTED } from '../domain/boost.ts';
@@ -42,57 +42,83 @@ const boost = {
   version: { type: Number, required: true },
 } as const;
 
-const definition = {
-  _id: { type: Number, required: true },
-  name: { type: String, default: null },
-  address: { type: String, default: null },
-  description: { type: String, default: null },
-  lat: { type: Number, default: null },
-  lng: { type: Number, default: null },
-  isActive: { type: Boolean, default: false },
-  showCrowd: { type: Boolean, default: false },
-  cityId: { type: Number, default: null },
-  majorIds: { type: [Number], default: [] },
-  ownerId: { type: Number, default: null },
-  crowd: {
-    type: new Schema({ current: Number, capacity: Number }, { _id: false }),
-    default: null,
-  },
-  workingPeriods: { type: [new Schema(period, { _id: false })], default: [] },
-  license: {
-    type: new Schema(
-      {
-        image: { type: String, default: null },
-        mediaId: { type: Number, default: null },
-        approved: { type: Boolean, default: null },
-        rejectionReason: { type: String, default: null },
-        // Stored only by earlier releases: the document that was reviewed, which is always `mediaId`.
-        reviewedMediaId: Number,
-        reviewedName: { type: String, default: null },
-        newestMediaId: { type: Number, default: 0 },
+const gymSchema = schemaOf<GymDocument>(
+  {
+    collection: 'gyms',
+    versionKey: false,
+    minimize: false,
+    nested: {
+      crowd: {
+        type: new Schema({ current: Number, capacity: Number }, { _id: false }),
+        default: null,
       },
-      { _id: false },
-    ),
-    required: true,
+      workingPeriods: { type: [new Schema(period, { _id: false })], default: [] },
+      license: {
+        type: new Schema(
+          {
+            image: { type: String, default: null },
+            mediaId: { type: Number, default: null },
+            approved: { type: Boolean, default: null },
+            rejectionReason: { type: String, default: null },
+            // Stored only by earlier releases: the document that was reviewed, which is always `mediaId`.
+            reviewedMediaId: Number,
+            reviewedName: { type: String, default: null },
+            newestMediaId: { type: Number, default: 0 },
+          },
+          { _id: false },
+        ),
+        required: true,
+      },
+      boosts: { type: [new Schema(boost, { _id: false })], default: [] },
+    },
   },
-  media: Schema.Types.Mixed,
-  ratingSum: { type: Number, required: true },
-  ratingCount: { type: Number, required: true },
-  version: { type: Number, required: true },
-  createdAt: { type: Date, required: true },
-  updatedAt: { type: Date, required: true },
-  visibleTo: { type: Number, required: true },
-  geohash: { type: String, default: null },
-  boosts: { type: [new Schema(boost, { _id: false })], default: [] },
-  boostedUntil: { type: Date, required: true },
-  boostLevel: { type: Number, required: true },
-} satisfies Record<keyof GymDocument, unknown>;
-
-const gymSchema = new Schema<GymDocument>(definition, {
-  collection: 'gyms',
-  versionKey: false,
-  minimize: false,
-})
+  retain(
+    'data of a place, not of a person',
+    {
+      _id: { type: Number, required: true },
+      name: { type: String, default: null },
+      address: { type: String, default: null },
+      description: { type: String, default: null },
+      lat: { type: Number, default: null },
+      lng: { type: Number, default: null },
+      cityId: { type: Number, default: null },
+      majorIds: { type: [Number], default: [] },
+      isActive: { type: Boolean, default: false },
+      showCrowd: { type: Boolean, default: false },
+    },
+    'workingPeriods.weekday',
+    'workingPeriods.opensAt',
+    'workingPeriods.closesAt',
+    'crowd.current',
+    'crowd.capacity',
+    { visibleTo: { type: Number, required: true }, geohash: { type: String, default: null } },
+    'boosts.id',
+    'boosts.level',
+    'boosts.endsAt',
+    'boosts.version',
+    {
+      boostedUntil: { type: Date, required: true },
+      boostLevel: { type: Number, required: true },
+      ratingSum: { type: Number, required: true },
+      ratingCount: { type: Number, required: true },
+      version: { type: Number, required: true },
+      createdAt: { type: Date, required: true },
+      updatedAt: { type: Date, required: true },
+    },
+  ),
+  retain('the public files of a place remain', { media: Schema.Types.Mixed }),
+  erase('a gym of an erased account has no owner', { ownerId: { type: Number, default: null } }),
+  erase(
+    'the document and its review name a person',
+    'license.image',
+    'license.mediaId',
+    'license.approved',
+    'license.rejectionReason',
+    'license.reviewedMediaId',
+    'license.reviewedName',
+  ),
+  retain('an older document must not become the license again', 'license.newestMediaId'),
+)
   .index({ visibleTo: 1, _id: -1 })
   .index({ isActive: 1, _id: -1 })
   .index({ cityId: 1, _id: -1 })
@@ -107,61 +133,7 @@ const gymSchema = new Schema<GymDocument>(definition, {
   );
 
 /** The grams of each searched field: no match spans two fields. */
-const gymTextSchema = new Schema<TextDocument>(
-  { row: { type: Number, required: true }, grams: { type: [String], required: true } },
-  { collection: 'gyms_texts', versionKey: false },
-)
-  .index({ grams: 1, row: -1 })
-  .index({ row: 1 });
-
-privacy(
-  gymSchema,
-  retain(
-    'data of a place, not of a person',
-    '_id',
-    'name',
-    'address',
-    'description',
-    'lat',
-    'lng',
-    'cityId',
-    'majorIds',
-    'isActive',
-    'showCrowd',
-    'workingPeriods.weekday',
-    'workingPeriods.opensAt',
-    'workingPeriods.closesAt',
-    'crowd.current',
-    'crowd.capacity',
-    'visibleTo',
-    'geohash',
-    'boosts.id',
-    'boosts.level',
-    'boosts.endsAt',
-    'boosts.version',
-    'boostedUntil',
-    'boostLevel',
-    'ratingSum',
-    'ratingCount',
-    'version',
-    'createdAt',
-    'updatedAt',
-  ),
-  retain('the public files of a place remain', 'media'),
-  erase('a gym of an erased account has no owner', 'ownerId'),
-  erase(
-    'the document and its review name a person',
-    'license.image',
-    'license.mediaId',
-    'license.approved',
-    'license.rejectionReason',
-    'license.reviewedMediaId',
-    'license.reviewedName',
-  ),
-  retain('an older document must not become the license again', 'license.newestMediaId'),
-);
-
-privacy(gymTextSchema, retain('data of a place, not of a person', '_id', 'row', 'grams'));
+const gymTextSchema = textSchema('gyms_texts', retain, 'data of a place, not of a person');
 
 export const isPersonalGymField = personalFieldsOf(gymSchema);
 

@@ -3,9 +3,9 @@
  * this document, so concurrent ones conflict. Nothing is stored with the id of an erased account.
  */
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
-import { privacy, pseudonymise, retain } from '@fitness/shared/mongo/privacy.ts';
+import { pseudonymise, retain, schemaOf } from '@fitness/shared/mongo/privacy.ts';
 import { ignoreDuplicate } from '@fitness/shared/mongo/transaction.ts';
-import { type Connection, type Model, Schema } from 'mongoose';
+import type { Connection, Model } from 'mongoose';
 
 interface OwnerDocument {
   _id: number;
@@ -14,19 +14,15 @@ interface OwnerDocument {
   gifts: number;
 }
 
-const ownerSchema = new Schema<OwnerDocument>(
-  {
+const ownerSchema = schemaOf<OwnerDocument>(
+  { collection: 'gym_owners', versionKey: false },
+  pseudonymise('the id of the account, kept to store nothing more about it', {
     _id: { type: Number, required: true },
+  }),
+  retain('the mark that the account is erased', {
     erased: { type: Boolean, default: false },
     gifts: { type: Number, default: 0 },
-  },
-  { collection: 'gym_owners', versionKey: false },
-);
-
-privacy(
-  ownerSchema,
-  pseudonymise('the id of the account, kept to store nothing more about it', '_id'),
-  retain('the mark that the account is erased', 'erased', 'gifts'),
+  }),
 );
 
 export interface Owners {

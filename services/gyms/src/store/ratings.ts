@@ -1,8 +1,8 @@
 /** Ratings of gyms. A unique index allows one rating per user and gym. */
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
-import { erase, privacy, retain } from '@fitness/shared/mongo/privacy.ts';
+import { erase, retain, schemaOf } from '@fitness/shared/mongo/privacy.ts';
 import { deleteSome, updateSome } from '@fitness/shared/mongo/steps.ts';
-import { type Connection, type Model, Schema } from 'mongoose';
+import type { Connection, Model } from 'mongoose';
 
 interface RatingDocument {
   gymId: number;
@@ -12,24 +12,18 @@ interface RatingDocument {
   ratedAt: Date;
 }
 
-const ratingSchema = new Schema<RatingDocument>(
-  {
+const ratingSchema = schemaOf<RatingDocument>(
+  { collection: 'gym_ratings', versionKey: false },
+  erase('the user who gave the rating', { userId: { type: Number, default: null } }),
+  retain('the average of the gym stays exact', '_id', {
     gymId: { type: Number, required: true },
-    userId: { type: Number, default: null },
     score: { type: Number, required: true },
     ratedAt: { type: Date, required: true },
-  },
-  { collection: 'gym_ratings', versionKey: false },
+  }),
 )
   .index({ gymId: 1, userId: 1 }, { unique: true, partialFilterExpression: { userId: { $gt: 0 } } })
   .index({ gymId: 1 })
   .index({ userId: 1 });
-
-privacy(
-  ratingSchema,
-  erase('the user who gave the rating', 'userId'),
-  retain('the average of the gym stays exact', '_id', 'gymId', 'score', 'ratedAt'),
-);
 
 export interface Ratings {
   /** Stores the score of the user and returns the one that it replaces. */

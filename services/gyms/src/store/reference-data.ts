@@ -2,7 +2,7 @@
 
 import { LOCALES } from '@fitness/shared/kernel/i18n/translate.ts';
 import type { PageOf, PageRequest } from '@fitness/shared/kernel/page.ts';
-import { privacy, retain } from '@fitness/shared/mongo/privacy.ts';
+import { retain, schemaOf } from '@fitness/shared/mongo/privacy.ts';
 import { ignoreDuplicate } from '@fitness/shared/mongo/transaction.ts';
 import { type Connection, type Model, Schema, trusted } from 'mongoose';
 import type { CityRow, LocalizedName, MajorRow, StateRow } from '../domain/reference-data.ts';
@@ -16,28 +16,24 @@ const localized = new Schema<LocalizedName>(
 const localizedPaths = <Field extends string>(field: Field): `${Field}.${string}`[] =>
   LOCALES.map((locale) => `${field}.${locale}` as const);
 
-const stateSchema = new Schema<Stored<StateRow>>(
-  { _id: { type: Number, required: true }, name: { type: localized, required: true } },
-  { collection: 'states', versionKey: false },
+const stateSchema = schemaOf<Stored<StateRow>>(
+  { collection: 'states', versionKey: false, nested: { name: { type: localized, required: true } } },
+  retain('not about a person', { _id: { type: Number, required: true } }, ...localizedPaths('name')),
 );
 
-const citySchema = new Schema<Stored<CityRow>>(
-  {
-    _id: { type: Number, required: true },
-    stateId: { type: Number, required: true },
-    name: { type: localized, required: true },
-  },
-  { collection: 'cities', versionKey: false },
+const citySchema = schemaOf<Stored<CityRow>>(
+  { collection: 'cities', versionKey: false, nested: { name: { type: localized, required: true } } },
+  retain(
+    'not about a person',
+    { _id: { type: Number, required: true }, stateId: { type: Number, required: true } },
+    ...localizedPaths('name'),
+  ),
 );
 
-const majorSchema = new Schema<Stored<MajorRow>>(
-  { _id: { type: Number, required: true }, title: { type: localized, required: true } },
-  { collection: 'majors', versionKey: false },
+const majorSchema = schemaOf<Stored<MajorRow>>(
+  { collection: 'majors', versionKey: false, nested: { title: { type: localized, required: true } } },
+  retain('not about a person', { _id: { type: Number, required: true } }, ...localizedPaths('title')),
 );
-
-privacy(stateSchema, retain('not about a person', '_id', ...localizedPaths('name')));
-privacy(citySchema, retain('not about a person', '_id', 'stateId', ...localizedPaths('name')));
-privacy(majorSchema, retain('not about a person', '_id', ...localizedPaths('title')));
 
 export interface City extends CityRow {
   state: StateRow;

@@ -1,6 +1,6 @@
 /** Confirmation codes, one document for each account. */
 import { type ClientSession, type Connection, trusted } from '@fitness/shared/mongo/connect.ts';
-import { erase, privacy } from '@fitness/shared/mongo/privacy.ts';
+import { erase, schemaOf } from '@fitness/shared/mongo/privacy.ts';
 import { inTransaction } from '@fitness/shared/mongo/transaction.ts';
 import mongoose, { type Model } from 'mongoose';
 import {
@@ -37,21 +37,21 @@ const code = new mongoose.Schema<IssuedCode>(
 const resetCode = code.clone().add({ tries_by_network: Object });
 const phoneCode = code.clone().add({ phone: { type: String, required: true } });
 
-const schema = new mongoose.Schema<CodesDocument>(
+const schema = schemaOf<CodesDocument>(
   {
+    collection: 'confirmation_codes',
+    versionKey: false,
+    nested: {
+      deletion: { type: code, default: null },
+      reset: { type: resetCode, default: null },
+      phone: { type: phoneCode, default: null },
+    },
+  },
+  erase('the confirmation codes of the account', {
     _id: { type: Number, required: true },
-    deletion: { type: code, default: null },
-    reset: { type: resetCode, default: null },
-    phone: { type: phoneCode, default: null },
     wrong_in_row: { type: Number, default: 0 },
     locked_until: { type: Date, default: null },
-  },
-  { collection: 'confirmation_codes', versionKey: false },
-);
-
-privacy(
-  schema,
-  erase('the confirmation codes of the account', '_id', 'wrong_in_row', 'locked_until'),
+  }),
   erase(
     'the confirmation codes of the account',
     'deletion.id',

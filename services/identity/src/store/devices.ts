@@ -1,7 +1,7 @@
 /** The devices that receive push messages. Each session can register one. */
 import { type ClientSession, type Connection, trusted } from '@fitness/shared/mongo/connect.ts';
-import { erase, privacy } from '@fitness/shared/mongo/privacy.ts';
-import mongoose, { type Model, type PipelineStage } from 'mongoose';
+import { erase, schemaOf } from '@fitness/shared/mongo/privacy.ts';
+import type { Model, PipelineStage } from 'mongoose';
 import type { PLATFORMS } from '../domain/platforms.ts';
 
 export interface Device {
@@ -18,29 +18,25 @@ export interface Device {
   expires_at: Date;
 }
 
-const schema = new mongoose.Schema<Device>(
-  {
+const schema = schemaOf<Device>(
+  { versionKey: false, collection: 'devices' },
+  erase('the devices of the account', {
     _id: { type: Number, required: true },
     user_id: { type: Number, required: true },
     session: { type: String, required: true },
     push_token: { type: String, required: true },
     platform: { type: String, required: true },
     locale: { type: String, required: true },
+  }),
+  erase('the devices of the account', {
     created_at: { type: Date, required: true },
     expires_at: { type: Date, required: true },
-  },
-  { versionKey: false, collection: 'devices' },
+  }),
 )
   .index({ user_id: 1, _id: -1 })
   .index({ session: 1 }, { unique: true })
   .index({ push_token: 1 }, { unique: true })
   .index({ expires_at: 1 }, { expireAfterSeconds: 0 });
-
-privacy(
-  schema,
-  erase('the devices of the account', '_id', 'user_id', 'session', 'push_token', 'platform', 'locale'),
-  erase('the devices of the account', 'created_at', 'expires_at'),
-);
 
 export const deviceModel = (connection: Connection): Model<Device> =>
   connection.model<Device>('Device', schema);

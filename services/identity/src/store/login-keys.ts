@@ -5,9 +5,9 @@
 
 import { randomUUID } from 'node:crypto';
 import { type ClientSession, type Connection, trusted } from '@fitness/shared/mongo/connect.ts';
-import { erase, privacy } from '@fitness/shared/mongo/privacy.ts';
+import { erase, schemaOf } from '@fitness/shared/mongo/privacy.ts';
 import { isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
-import mongoose, { type Model } from 'mongoose';
+import type { Model } from 'mongoose';
 import { LOGIN_FIELDS, type LoginField, loginKey } from '../domain/login.ts';
 
 interface LoginKey {
@@ -40,22 +40,18 @@ export class TakenError extends Error {
   }
 }
 
-const schema = new mongoose.Schema<LoginKey>(
-  {
+const schema = schemaOf<LoginKey>(
+  { versionKey: false, collection: 'login_keys' },
+  erase('usernames, emails and phones become available again', {
     _id: String,
     user_id: { type: Number, required: true },
     stamp: String,
     sign_ins: Number,
+  }),
+  erase('keyed hashes of the networks from which the account has signed in', {
     networks: { type: [String], default: undefined },
-  },
-  { versionKey: false, collection: 'login_keys' },
+  }),
 ).index({ user_id: 1 });
-
-privacy(
-  schema,
-  erase('usernames, emails and phones become available again', '_id', 'user_id', 'stamp', 'sign_ins'),
-  erase('keyed hashes of the networks from which the account has signed in', 'networks'),
-);
 
 export type LoginKeys = ReturnType<typeof createLoginKeys>;
 

@@ -1,7 +1,6 @@
 /** Which notifications an account has chosen to receive by push and email: all of them without a document. */
 import type { ClientSession, Connection } from '@fitness/shared/mongo/connect.ts';
-import { erase, privacy } from '@fitness/shared/mongo/privacy.ts';
-import mongoose from 'mongoose';
+import { erase, schemaOf } from '@fitness/shared/mongo/privacy.ts';
 
 export interface NotificationPreferences {
   /** The id of the account. */
@@ -12,16 +11,14 @@ export interface NotificationPreferences {
   off: string[];
 }
 
-const schema = new mongoose.Schema<NotificationPreferences>(
-  {
+const schema = schemaOf<NotificationPreferences>(
+  { versionKey: false, collection: 'notification_preferences' },
+  erase('the notification preferences of the account', {
     _id: { type: Number, required: true },
     locale: { type: String, default: null },
     off: { type: [String], default: [] },
-  },
-  { versionKey: false, collection: 'notification_preferences' },
+  }),
 );
-
-privacy(schema, erase('the notification preferences of the account', '_id', 'locale', 'off'));
 
 export interface PreferencesStore {
   find(userId: number, session?: ClientSession): Promise<NotificationPreferences>;

@@ -2,7 +2,7 @@
 import type { NotificationType } from '@fitness/contracts/notifications.ts';
 import { type PageOf, type PageRequest, toPage } from '@fitness/shared/kernel/page.ts';
 import { type ClientSession, type Connection, trusted } from '@fitness/shared/mongo/connect.ts';
-import { erase, privacy } from '@fitness/shared/mongo/privacy.ts';
+import { erase, schemaOf } from '@fitness/shared/mongo/privacy.ts';
 import { deleteSome } from '@fitness/shared/mongo/steps.ts';
 import mongoose from 'mongoose';
 
@@ -15,24 +15,19 @@ export interface NotificationRow {
   read_at: Date | null;
 }
 
-const schema = new mongoose.Schema<NotificationRow>(
-  {
+const schema = schemaOf<NotificationRow>(
+  { collection: 'notifications', versionKey: false },
+  erase('the notifications of the account', {
     _id: { type: Number, required: true },
     user_id: { type: Number, required: true },
     type: { type: String, required: true },
     data: { type: mongoose.Schema.Types.Mixed, required: true },
     created_at: { type: Date, required: true },
     read_at: { type: Date, default: null },
-  },
-  { collection: 'notifications', versionKey: false },
+  }),
 );
 schema.index({ user_id: 1, _id: -1 });
 schema.index({ user_id: 1, read_at: 1 });
-
-privacy(
-  schema,
-  erase('the notifications of the account', '_id', 'user_id', 'type', 'data', 'created_at', 'read_at'),
-);
 
 /** Separate from {@link Notifications}: only `deliverNotification` may insert, because it sends push and email. */
 export interface NewNotifications {

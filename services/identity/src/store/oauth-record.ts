@@ -1,7 +1,7 @@
 /** The stored form of OAuth records (grants and what is issued under them) and of OAuth clients. */
 import type { Connection } from '@fitness/shared/mongo/connect.ts';
-import { erase, privacy, retain } from '@fitness/shared/mongo/privacy.ts';
-import mongoose, { type Model } from 'mongoose';
+import { erase, retain, schemaOf } from '@fitness/shared/mongo/privacy.ts';
+import type { Model } from 'mongoose';
 
 export interface OauthRecord {
   /** `<kind>:<SHA-256 of the id, in hex>`: the id of a code, a refresh token or a session is a secret. */
@@ -33,47 +33,28 @@ export interface OauthRecord {
   expires_at: Date;
 }
 
-const recordSchema = new mongoose.Schema<OauthRecord>(
-  {
+const recordSchema = schemaOf<OauthRecord>(
+  { versionKey: false, collection: 'oauth_records' },
+  erase('grants of the account, and what was issued under them', {
     _id: String,
     user_id: { type: Number, default: null },
     grant_id: { type: String, default: null },
+    uid: { type: String, default: null },
     grant_number: { type: Number, default: null },
     last_used_at: { type: Date, default: null },
-    uid: { type: String, default: null },
+  }),
+  erase('grants of the account, and what was issued under them', {
     consumed_at: { type: Date, default: null },
     repeated_at: { type: Date, default: null },
     payload: { type: String, required: true },
     issued: { type: Number, default: 0 },
     expires_at: { type: Date, required: true },
-  },
-  { versionKey: false, collection: 'oauth_records' },
+  }),
 )
   .index({ expires_at: 1 }, { expireAfterSeconds: 0 })
   .index({ user_id: 1, grant_number: 1 })
   .index({ grant_id: 1 })
   .index({ uid: 1 });
-
-privacy(
-  recordSchema,
-  erase(
-    'grants of the account, and what was issued under them',
-    '_id',
-    'user_id',
-    'grant_id',
-    'uid',
-    'grant_number',
-    'last_used_at',
-  ),
-  erase(
-    'grants of the account, and what was issued under them',
-    'consumed_at',
-    'repeated_at',
-    'payload',
-    'issued',
-    'expires_at',
-  ),
-);
 
 export const oauthRecordModel = (connection: Connection): Model<OauthRecord> =>
   connection.model<OauthRecord>('OauthRecord', recordSchema);
@@ -87,12 +68,14 @@ export interface OauthClient {
   expires_at: Date;
 }
 
-const clientSchema = new mongoose.Schema<OauthClient>(
-  { _id: String, metadata: { type: String, required: true }, expires_at: { type: Date, required: true } },
+const clientSchema = schemaOf<OauthClient>(
   { versionKey: false, collection: 'oauth_clients' },
+  retain('an application, not a person', {
+    _id: String,
+    metadata: { type: String, required: true },
+    expires_at: { type: Date, required: true },
+  }),
 ).index({ expires_at: 1 }, { expireAfterSeconds: 0 });
-
-privacy(clientSchema, retain('an application, not a person', '_id', 'metadata', 'expires_at'));
 
 export const oauthClientModel = (connection: Connection): Model<OauthClient> =>
   connection.model<OauthClient>('OauthClient', clientSchema);

@@ -1,8 +1,7 @@
 /** Cached referral scores. They are not in Redis: after a flush all scores would have to be computed at once. */
 import { type ClientSession, type Connection, trusted } from '@fitness/shared/mongo/connect.ts';
-import { erase, privacy } from '@fitness/shared/mongo/privacy.ts';
+import { erase, schemaOf } from '@fitness/shared/mongo/privacy.ts';
 import { ignoreDuplicate } from '@fitness/shared/mongo/transaction.ts';
-import mongoose from 'mongoose';
 
 export interface CachedScore {
   /** The user id. */
@@ -11,12 +10,14 @@ export interface CachedScore {
   computed_at: Date;
 }
 
-const schema = new mongoose.Schema<CachedScore>(
-  { _id: Number, score: { type: Number, required: true }, computed_at: { type: Date, required: true } },
+const schema = schemaOf<CachedScore>(
   { versionKey: false, collection: 'referral_scores' },
+  erase('computed from the referrals of the account', {
+    _id: Number,
+    score: { type: Number, required: true },
+    computed_at: { type: Date, required: true },
+  }),
 ).index({ computed_at: 1 }, { expireAfterSeconds: 2 * 86_400 });
-
-privacy(schema, erase('computed from the referrals of the account', '_id', 'score', 'computed_at'));
 
 export type ReferralScores = ReturnType<typeof createReferralScores>;
 

@@ -2,23 +2,20 @@
 import { createTickBatch } from '@fitness/shared/kernel/tick-batch.ts';
 import { COMMAND_MAX_MS } from '@fitness/shared/mongo/command-rules.ts';
 import { type ClientSession, type Connection, trusted } from '@fitness/shared/mongo/connect.ts';
-import { privacy, retain } from '@fitness/shared/mongo/privacy.ts';
+import { retain, schemaOf } from '@fitness/shared/mongo/privacy.ts';
 import { ignoreDuplicate } from '@fitness/shared/mongo/transaction.ts';
-import mongoose from 'mongoose';
 import type { Role } from '../domain/roles.ts';
 import { guardRevocations, type Revocations } from './revocations.ts';
 
-const schema = new mongoose.Schema<Role>(
-  {
+const schema = schemaOf<Role>(
+  { versionKey: false, collection: 'roles' },
+  retain('not about a person', {
     _id: Number,
     name: { type: String, required: true },
     title: { type: String, required: true },
     permissions: [String],
-  },
-  { versionKey: false, collection: 'roles' },
+  }),
 ).index({ name: 1 }, { unique: true });
-
-privacy(schema, retain('not about a person', '_id', 'name', 'title', 'permissions'));
 
 guardRevocations(schema, { subjectOf: () => 'roles', fields: ['permissions'] });
 

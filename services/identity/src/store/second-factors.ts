@@ -1,6 +1,6 @@
 /** The second factors of accounts, one document each. */
 import { type ClientSession, type Connection, trusted } from '@fitness/shared/mongo/connect.ts';
-import { erase, privacy } from '@fitness/shared/mongo/privacy.ts';
+import { erase, schemaOf } from '@fitness/shared/mongo/privacy.ts';
 import mongoose from 'mongoose';
 import { guardRevocations, type Revocations } from './revocations.ts';
 
@@ -28,27 +28,18 @@ const setup = new mongoose.Schema<Setup>(
   { _id: false },
 );
 
-const schema = new mongoose.Schema<SecondFactor>(
-  {
-    _id: { type: Number, required: true },
-    setup: { type: setup, default: null },
-    secret: { type: String, default: null },
-    last_step: { type: Number, default: 0 },
-    recovery_codes: { type: [String], default: [] },
-  },
-  { versionKey: false, collection: 'second_factors' },
-);
-
-privacy(
-  schema,
+const schema = schemaOf<SecondFactor>(
+  { versionKey: false, collection: 'second_factors', nested: { setup: { type: setup, default: null } } },
   erase(
     'the second factor of the account',
-    '_id',
+    { _id: { type: Number, required: true } },
     'setup.secret',
     'setup.expires_at',
-    'secret',
-    'last_step',
-    'recovery_codes',
+    {
+      secret: { type: String, default: null },
+      last_step: { type: Number, default: 0 },
+      recovery_codes: { type: [String], default: [] },
+    },
   ),
 );
 

@@ -1,8 +1,8 @@
 /** The stored form of credentials, under the hash of their token. */
 import type { SessionPage } from '@fitness/shared/kernel/caller.ts';
 import type { Connection } from '@fitness/shared/mongo/connect.ts';
-import { erase, privacy } from '@fitness/shared/mongo/privacy.ts';
-import mongoose, { type Model } from 'mongoose';
+import { erase, schemaOf } from '@fitness/shared/mongo/privacy.ts';
+import type { Model } from 'mongoose';
 import type { TokenKind } from '../domain/token.ts';
 import { guardRevocations } from './revocations.ts';
 
@@ -34,54 +34,31 @@ export interface Token {
   expires_at: Date;
 }
 
-const schema = new mongoose.Schema<Token>(
-  {
+const schema = schemaOf<Token>(
+  { versionKey: false, collection: 'tokens' },
+  erase('credentials of the account', {
     _id: String,
     user_id: { type: Number, required: true },
     kind: { type: String, required: true },
     token_number: { type: Number, default: null },
     name: { type: String, default: null },
-    address: { type: String, default: null },
-    page: { type: String, default: null },
-    last_used_at: { type: Date, default: null },
     permissions: { type: [String], default: null },
     grant_id: { type: String, default: null },
     client_id: { type: String, default: null },
+  }),
+  erase('credentials of the account', {
     audience: { type: String, default: null },
     created_at: { type: Date, required: true },
     ends_at: { type: Date, default: null },
     expires_at: { type: Date, required: true },
-  },
-  { versionKey: false, collection: 'tokens' },
+    address: { type: String, default: null },
+    page: { type: String, default: null },
+    last_used_at: { type: Date, default: null },
+  }),
 )
   .index({ expires_at: 1 }, { expireAfterSeconds: 0 })
   .index({ user_id: 1, kind: 1, token_number: 1 })
   .index({ grant_id: 1 }, { partialFilterExpression: { grant_id: { $gt: '' } } });
-
-privacy(
-  schema,
-  erase(
-    'credentials of the account',
-    '_id',
-    'user_id',
-    'kind',
-    'token_number',
-    'name',
-    'permissions',
-    'grant_id',
-    'client_id',
-  ),
-  erase(
-    'credentials of the account',
-    'audience',
-    'created_at',
-    'ends_at',
-    'expires_at',
-    'address',
-    'page',
-    'last_used_at',
-  ),
-);
 
 guardRevocations(schema, {
   subjectOf: ({ user_id }) => user_id,

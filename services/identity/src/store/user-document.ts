@@ -1,8 +1,8 @@
 /** The stored form of an account, and of the grams by which it is found. */
 
-import type { TextDocument } from '@fitness/shared/lists/texts.ts';
+import { type TextDocument, textSchema } from '@fitness/shared/lists/texts.ts';
 import type { ClientSession, Connection } from '@fitness/shared/mongo/connect.ts';
-import { erase, personalFieldsOf, privacy, privacyOf, retain } from '@fitness/shared/mongo/privacy.ts';
+import { erase, personalFieldsOf, privacyOf, retain, schemaOf } from '@fitness/shared/mongo/privacy.ts';
 import { defaultsOf } from '@fitness/shared/mongo/stored-defaults.ts';
 import mongoose, { type Model } from 'mongoose';
 import type { User } from '../domain/user.ts';
@@ -23,44 +23,60 @@ export interface StoredUser extends User {
 /** A partial index is used only by queries that repeat its condition, here `$gt: EPOCH`. */
 export const EPOCH = new Date(0);
 
-const schema = new mongoose.Schema<StoredUser>(
-  {
-    _id: Number,
+const schema = schemaOf<StoredUser>(
+  { versionKey: false, collection: 'users' },
+  erase('identifies the person', {
     username: { type: String, default: null },
     email: { type: String, default: null },
     phone: String,
-    phone_proven: { type: Boolean, default: false },
     password_hash: { type: String, default: null },
     first_name: { type: String, default: null },
     last_name: { type: String, default: null },
-    created_at: Date,
-    referral_code: String,
-    referrer_user_id: { type: Number, default: null },
+  }),
+  erase('whether the phone is proven', { phone_proven: { type: Boolean, default: false } }),
+  erase('the profile', {
     height: { type: Number, default: null },
     birth_date: { type: String, default: null },
     gender: { type: String, default: null },
     bank_account_number: { type: String, default: null },
     is_trainer: { type: Boolean, default: false },
     is_gym_owner: { type: Boolean, default: false },
+  }),
+  erase('the license document', {
     trainer_license_image: { type: String, default: null },
     trainer_license_media_id: { type: Number, default: null },
     trainer_license_newest_media_id: { type: Number, default: null },
+  }),
+  erase('its review', {
     trainer_license_approved: { type: Boolean, default: null },
     trainer_license_rejection_reason: { type: String, default: null },
+  }),
+  erase('the name that it was reviewed for', {
     trainer_license_reviewed_name: { type: String, default: null },
+  }),
+  erase('names of files of the person', { media: mongoose.Schema.Types.Mixed }),
+  erase('shared with others by the person', { referral_code: String }),
+  erase('no longer needed', {
     role_ids: { type: [Number], default: [] },
-    media: mongoose.Schema.Types.Mixed,
     deletion_requested_at: { type: Date, default: null },
     deletion_scheduled_at: { type: Date, default: null },
+  }),
+  retain('the tombstone: payments and receipts refer to it, and it remains a referral of its referrer', {
+    _id: Number,
+    created_at: Date,
+    referrer_user_id: { type: Number, default: null },
     erased_at: { type: Date, default: null },
     standing: { type: String, enum: STANDINGS, required: true },
+  }),
+  retain('the referrals of an erased account still count', {
+    has_referrals: { type: Boolean, default: false },
+  }),
+  retain('counters that order writes', {
     version: { type: Number, default: 1 },
     credential_epoch: { type: Number, default: 0 },
     tokens_issued: { type: Number, default: 0 },
     pins: { type: Number, default: 0 },
-    has_referrals: { type: Boolean, default: false },
-  },
-  { versionKey: false, collection: 'users' },
+  }),
 )
   // Partial, because erased accounts have no referral code.
   .index({ referral_code: 1 }, { unique: true, partialFilterExpression: { referral_code: { $gt: '' } } })
@@ -76,42 +92,7 @@ const schema = new mongoose.Schema<StoredUser>(
   );
 
 /** The grams of names and of contact data, in one collection for both kinds of search. */
-const textSchema = new mongoose.Schema<TextDocument>(
-  { row: { type: Number, required: true }, grams: { type: [String], required: true } },
-  { versionKey: false, collection: 'users_texts' },
-)
-  .index({ grams: 1, row: -1 })
-  .index({ row: 1 });
-
-privacy(
-  schema,
-  erase('identifies the person', 'username', 'email', 'phone', 'password_hash', 'first_name', 'last_name'),
-  erase('whether the phone is proven', 'phone_proven'),
-  erase('the profile', 'height', 'birth_date', 'gender', 'bank_account_number', 'is_trainer', 'is_gym_owner'),
-  erase(
-    'the license document',
-    'trainer_license_image',
-    'trainer_license_media_id',
-    'trainer_license_newest_media_id',
-  ),
-  erase('its review', 'trainer_license_approved', 'trainer_license_rejection_reason'),
-  erase('the name that it was reviewed for', 'trainer_license_reviewed_name'),
-  erase('names of files of the person', 'media'),
-  erase('shared with others by the person', 'referral_code'),
-  erase('no longer needed', 'role_ids', 'deletion_requested_at', 'deletion_scheduled_at'),
-  retain(
-    'the tombstone: payments and receipts refer to it, and it remains a referral of its referrer',
-    '_id',
-    'created_at',
-    'referrer_user_id',
-    'erased_at',
-    'standing',
-  ),
-  retain('the referrals of an erased account still count', 'has_referrals'),
-  retain('counters that order writes', 'version', 'credential_epoch', 'tokens_issued', 'pins'),
-);
-
-privacy(textSchema, erase('deleted when the account is erased', '_id', 'row', 'grams'));
+const gramsSchema = textSchema('users_texts', erase, 'deleted when the account is erased');
 
 export const isPersonalUserField = personalFieldsOf(schema);
 
@@ -121,7 +102,7 @@ export const userModel = (connection: Connection): Model<StoredUser> =>
   connection.model<StoredUser>('User', schema);
 
 export const userTextModel = (connection: Connection): Model<TextDocument> =>
-  connection.model<TextDocument>('UserText', textSchema);
+  connection.model<TextDocument>('UserText', gramsSchema);
 
 /** The fields in which version 1.0.0 stored search texts and grams. */
 const WITHOUT_OLDER_TEXTS = {

@@ -3,9 +3,9 @@
  * conflict orders the two, so no file remains attached to a deleted target.
  */
 import { type ClientSession, type Connection, trusted } from '@fitness/shared/mongo/connect.ts';
-import { privacy, pseudonymise, retain } from '@fitness/shared/mongo/privacy.ts';
+import { pseudonymise, retain, schemaOf } from '@fitness/shared/mongo/privacy.ts';
 import { ignoreDuplicate } from '@fitness/shared/mongo/transaction.ts';
-import mongoose, { type Model } from 'mongoose';
+import type { Model } from 'mongoose';
 import { type Target, targetKey } from '../domain/media.ts';
 
 interface AttachmentGuardDocument {
@@ -17,19 +17,13 @@ interface AttachmentGuardDocument {
   passed: number;
 }
 
-const schema = new mongoose.Schema<AttachmentGuardDocument>(
-  {
-    _id: { type: String, required: true },
+const schema = schemaOf<AttachmentGuardDocument>(
+  { collection: 'media_gates', versionKey: false },
+  pseudonymise('names the target of a file by its number', { _id: { type: String, required: true } }),
+  retain('prevents further attachments to a deleted target', {
     shut: { type: Boolean, default: false },
     passed: { type: Number, default: 0 },
-  },
-  { collection: 'media_gates', versionKey: false },
-);
-
-privacy(
-  schema,
-  pseudonymise('names the target of a file by its number', '_id'),
-  retain('prevents further attachments to a deleted target', 'shut', 'passed'),
+  }),
 );
 
 export interface AttachmentGuards {

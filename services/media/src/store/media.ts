@@ -1,6 +1,6 @@
 /** Rows of uploaded files. A row with a purpose is a private document. */
 import { type ClientSession, type Connection, trusted } from '@fitness/shared/mongo/connect.ts';
-import { erase, type IsPersonal, personalFieldsOf, privacy } from '@fitness/shared/mongo/privacy.ts';
+import { erase, type IsPersonal, personalFieldsOf, schemaOf } from '@fitness/shared/mongo/privacy.ts';
 import { updateSome } from '@fitness/shared/mongo/steps.ts';
 import mongoose, { type Model } from 'mongoose';
 import { type MediaRow, type Target, targetKey, type Variant } from '../domain/media.ts';
@@ -29,26 +29,38 @@ const variantSchema = new mongoose.Schema<Variant>(
   { _id: false },
 );
 
-const schema = new mongoose.Schema<MediaDocument>(
+const schema = schemaOf<MediaDocument>(
   {
+    collection: 'media',
+    versionKey: false,
+    nested: { variants: { type: [variantSchema], default: undefined } },
+  },
+  erase('the files of an erased account are deleted with their rows', {
     _id: { type: Number, required: true },
+    attachable_type: { type: String, required: true },
+    attachable_id: { type: Number, required: true },
     target: { type: String, required: true },
     public_target: String,
     document_key: String,
-    attachable_type: { type: String, required: true },
-    attachable_id: { type: Number, required: true },
     purpose: { type: String, default: null },
     filename: { type: String, required: true },
     mime_type: { type: String, required: true },
     size: { type: Number, required: true },
     sha256: { type: String, required: true },
     storage_key: { type: String, required: true },
-    uploaded_by: { type: Number, default: null },
     created_at: { type: Date, required: true },
-    variants: { type: [variantSchema], default: undefined },
-    variant_keys: { type: [String], default: undefined },
-  },
-  { collection: 'media', versionKey: false },
+  }),
+  erase(
+    'the smaller images of these files are deleted too',
+    'variants.width',
+    'variants.size',
+    'variants.sha256',
+    'variants.storage_key',
+    { variant_keys: { type: [String], default: undefined } },
+  ),
+  erase('removed from files of other targets, which remain', {
+    uploaded_by: { type: Number, default: null },
+  }),
 )
   .index({ target: 1 })
   .index({ public_target: 1, _id: 1 })
@@ -57,35 +69,6 @@ const schema = new mongoose.Schema<MediaDocument>(
   .index({ storage_key: 1 }, { unique: true })
   .index({ variant_keys: 1 }, { sparse: true })
   .index({ uploaded_by: 1 });
-
-privacy(
-  schema,
-  erase(
-    'the files of an erased account are deleted with their rows',
-    '_id',
-    'attachable_type',
-    'attachable_id',
-    'target',
-    'public_target',
-    'document_key',
-    'purpose',
-    'filename',
-    'mime_type',
-    'size',
-    'sha256',
-    'storage_key',
-    'created_at',
-  ),
-  erase(
-    'the smaller images of these files are deleted too',
-    'variants.width',
-    'variants.size',
-    'variants.sha256',
-    'variants.storage_key',
-    'variant_keys',
-  ),
-  erase('removed from files of other targets, which remain', 'uploaded_by'),
-);
 
 const isPersonal = personalFieldsOf(schema);
 

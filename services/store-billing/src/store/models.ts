@@ -1,5 +1,5 @@
 /** The collections of store-billing's database. */
-import type { Connection, Model } from 'mongoose';
+import type { Connection } from 'mongoose';
 import {
   type BoostDocument,
   boosts,
@@ -17,18 +17,8 @@ import {
 } from './models/store-purchases.ts';
 import { type WalletPurchaseDocument, walletPurchases } from './models/wallet-purchases.ts';
 
-export interface Models {
-  subscriptions: Model<SubscriptionDocument>;
-  boosts: Model<BoostDocument>;
-  slots: Model<SlotDocument>;
-  storePurchases: Model<StorePurchaseDocument>;
-  attempts: Model<AttemptDocument>;
-  refunds: Model<RefundDocument>;
-  walletPurchases: Model<WalletPurchaseDocument>;
-}
-
 /** Registers the models on this connection, once. */
-export const registerModels = (connection: Connection): Models => ({
+export const registerModels = (connection: Connection) => ({
   subscriptions: connection.model<SubscriptionDocument>('Subscription', subscriptions),
   boosts: connection.model<BoostDocument>('Boost', boosts),
   slots: connection.model<SlotDocument>('Slot', slots),
@@ -37,3 +27,5 @@ export const registerModels = (connection: Connection): Models => ({
   refunds: connection.model<RefundDocument>('Refund', refunds),
   walletPurchases: connection.model<WalletPurchaseDocument>('WalletPurchase', walletPurchases),
 });
+
+export type Models = ReturnType<typeof registerModels>;

@@ -1,7 +1,7 @@
 /** The collections of the wallet's database. Amounts that a double cannot represent exactly are rejected. */
 
 import { PAYMENT_TYPES, type PaymentType } from '@fitness/contracts/payment-types.ts';
-import { erase, personalFieldsOf, privacy, pseudonymise, retain } from '@fitness/shared/mongo/privacy.ts';
+import { erase, personalFieldsOf, pseudonymise, retain, schemaOf } from '@fitness/shared/mongo/privacy.ts';
 import { type Connection, type Model, Schema } from 'mongoose';
 import { ENTRY_KINDS, type EntryKind } from '../domain/ledger.ts';
 import {
@@ -89,15 +89,17 @@ const exactAmount = {
   validate: { validator: Number.isSafeInteger, message: 'not an exact whole amount' },
 };
 
-const walletSchema = new Schema<WalletDocument>(
-  {
-    _id: { type: Number, required: true },
+const walletSchema = schemaOf<WalletDocument>(
+  { collection: 'wallets', versionKey: false },
+  pseudonymise('the user id', { _id: { type: Number, required: true } }),
+  retain('the sum of the payments, and the time of the erasure', {
     balance: exactAmount,
     version: exactAmount,
+  }),
+  retain('the time of the erasure, and its progress', {
     erased_at: { type: Date, default: null },
     erased_through: Number,
-  },
-  { collection: 'wallets', versionKey: false },
+  }),
 );
 
 const reportedSchema = new Schema<ReportedDocument>(
@@ -136,24 +138,54 @@ const gatewaySchema = new Schema<GatewayDocument>(
 /** The indexes on `gateway` contain deposits only. */
 const OF_DEPOSITS = { sparse: true };
 
-const paymentSchema = new Schema<PaymentDocument>(
+const paymentSchema = schemaOf<PaymentDocument>(
   {
+    collection: 'payments',
+    versionKey: false,
+    minimize: false,
+    nested: { gateway: { type: gatewaySchema, default: null } },
+  },
+  erase(
+    'the user’s text and masked card number',
+    { description: { type: String, default: null } },
+    'meta.card_number',
+    'gateway.reported.card_number',
+  ),
+  erase(
+    'where a withdrawal is paid to; an open one keeps it until it is settled',
+    'meta.bank_account_number',
+  ),
+  erase(
+    'an operator’s text for or about the user',
+    'meta.reason',
+    'meta.reference',
+    'gateway.resolution.note',
+  ),
+  pseudonymise('the user id', { user_id: exactAmount }),
+  pseudonymise('the id of the operator', 'gateway.resolution.resolved_by'),
+  retain('accounting records: what was paid, when and for what', {
     _id: { type: Number, required: true },
-    user_id: exactAmount,
     type: { type: String, enum: PAYMENT_TYPES, required: true },
     amount: exactAmount,
-    description: { type: String, default: null },
-    payable_type: { type: String, default: null },
-    payable_id: { type: Number, default: null },
     meta: { type: Schema.Types.Mixed, default: null },
     is_done: { type: Boolean, required: true },
+    payable_type: { type: String, default: null },
+    payable_id: { type: Number, default: null },
     rejected_at: { type: Date, default: null },
     is_rejected: { type: Boolean, required: true },
     created_at: { type: Date, required: true },
     version: exactAmount,
-    gateway: { type: gatewaySchema, default: null },
-  },
-  { collection: 'payments', versionKey: false, minimize: false },
+  }),
+  retain('identify the deposit at the bank gateway', 'gateway.track_id', 'gateway.order_id'),
+  retain('the state of the deposit there', 'gateway.state', 'gateway.check_at'),
+  retain('the end of a dispute', 'gateway.resolution.outcome', 'gateway.resolution.resolved_at'),
+  retain(
+    'what the gateway took for a disputed deposit, to be settled with it',
+    'gateway.reported.amount_rial',
+    'gateway.reported.order_id',
+    'gateway.reported.ref_number',
+    'gateway.reported.paid_at',
+  ),
 )
   .index({ user_id: 1, _id: 1 })
   // For the payment histories of one user and of all users: read in id order, and counted from the index alone.
@@ -168,90 +200,33 @@ const paymentSchema = new Schema<PaymentDocument>(
   )
   .index({ 'gateway.state': 1, _id: 1 }, { partialFilterExpression: { 'gateway.state': 'mismatch' } });
 
-const entrySchema = new Schema<EntryDocument>(
+const entrySchema = schemaOf<EntryDocument>(
   {
-    _id: { type: String, required: true },
-    kind: { type: String, enum: ENTRY_KINDS, required: true },
-    input_hash: { type: String, default: null },
-    rows: [new Schema({ account: { type: String, required: true }, amount: exactAmount }, { _id: false })],
-    payment_ids: { type: [Number], required: true },
-    booked_at: { type: Date, required: true },
-    hash: { type: String, required: true },
-    seal: { type: Number, default: null },
+    collection: 'ledger_entries',
+    versionKey: false,
+    nested: {
+      rows: [new Schema({ account: { type: String, required: true }, amount: exactAmount }, { _id: false })],
+    },
   },
-  { collection: 'ledger_entries', versionKey: false },
-)
-  .index({ payment_ids: 1 })
-  .index({ seal: 1 });
-
-privacy(
-  walletSchema,
-  pseudonymise('the user id', '_id'),
-  retain('the sum of the payments, and the time of the erasure', 'balance', 'version'),
-  retain('the time of the erasure, and its progress', 'erased_at', 'erased_through'),
-);
-
-privacy(
-  paymentSchema,
-  erase(
-    'the user’s text and masked card number',
-    'description',
-    'meta.card_number',
-    'gateway.reported.card_number',
-  ),
-  erase(
-    'where a withdrawal is paid to; an open one keeps it until it is settled',
-    'meta.bank_account_number',
-  ),
-  erase(
-    'an operator’s text for or about the user',
-    'meta.reason',
-    'meta.reference',
-    'gateway.resolution.note',
-  ),
-  pseudonymise('the user id', 'user_id'),
-  pseudonymise('the id of the operator', 'gateway.resolution.resolved_by'),
-  retain(
-    'accounting records: what was paid, when and for what',
-    '_id',
-    'type',
-    'amount',
-    'meta',
-    'is_done',
-    'payable_type',
-    'payable_id',
-    'rejected_at',
-    'is_rejected',
-    'created_at',
-    'version',
-  ),
-  retain('identify the deposit at the bank gateway', 'gateway.track_id', 'gateway.order_id'),
-  retain('the state of the deposit there', 'gateway.state', 'gateway.check_at'),
-  retain('the end of a dispute', 'gateway.resolution.outcome', 'gateway.resolution.resolved_at'),
-  retain(
-    'what the gateway took for a disputed deposit, to be settled with it',
-    'gateway.reported.amount_rial',
-    'gateway.reported.order_id',
-    'gateway.reported.ref_number',
-    'gateway.reported.paid_at',
-  ),
-);
-
-privacy(
-  entrySchema,
   pseudonymise('ledger accounts, which contain the user id', 'rows.account'),
   retain(
     'the ledger is immutable',
-    '_id',
-    'kind',
-    'input_hash',
+    {
+      _id: { type: String, required: true },
+      kind: { type: String, enum: ENTRY_KINDS, required: true },
+      input_hash: { type: String, default: null },
+    },
     'rows.amount',
-    'payment_ids',
-    'booked_at',
-    'hash',
-    'seal',
+    {
+      payment_ids: { type: [Number], required: true },
+      booked_at: { type: Date, required: true },
+      hash: { type: String, required: true },
+      seal: { type: Number, default: null },
+    },
   ),
-);
+)
+  .index({ payment_ids: 1 })
+  .index({ seal: 1 });
 
 export const isPersonalPaymentField = personalFieldsOf(paymentSchema);
 

@@ -1,6 +1,6 @@
 /** Counters over the collections of posts and training services. */
 import type { VersionedCounter } from '@fitness/shared/lists/versions.ts';
-import { privacy, pseudonymise, retain } from '@fitness/shared/mongo/privacy.ts';
+import { pseudonymise, retain, schemaOf } from '@fitness/shared/mongo/privacy.ts';
 import { Schema } from 'mongoose';
 import { number, settings, text } from './fields.ts';
 
@@ -24,21 +24,16 @@ export interface CounterDocument extends VersionedCounter {
   newest: number;
 }
 
-export const counterSchema = new Schema<CounterDocument>(
-  {
+export const counterSchema = schemaOf<CounterDocument>(
+  settings('counters'),
+  retain('how many there are', {
     _id: text,
     counts: { type: Schema.Types.Mixed, required: true },
-    moving: Schema.Types.Mixed,
     newest: number,
     version: Number,
+  }),
+  pseudonymise('the numbers of the posts, training services and profiles that changed last', {
     changes: { type: [Schema.Types.Mixed], default: undefined },
-  },
-  settings('counters'),
-);
-
-privacy(
-  counterSchema,
-  retain('how many there are', '_id', 'counts', 'newest', 'version'),
-  pseudonymise('the numbers of the posts, training services and profiles that changed last', 'changes'),
-  pseudonymise('the numbers of the profiles whose posts are being changed', 'moving'),
+  }),
+  pseudonymise('the numbers of the profiles whose posts are being changed', { moving: Schema.Types.Mixed }),
 );

@@ -1,6 +1,5 @@
 /** Trainees, and the keys under which their purchases were started. */
-import { privacy, pseudonymise, retain } from '@fitness/shared/mongo/privacy.ts';
-import { Schema } from 'mongoose';
+import { pseudonymise, retain, schemaOf } from '@fitness/shared/mongo/privacy.ts';
 import { TRAINEE_STATUSES, type TraineeStatus } from '../../domain/trainee.ts';
 import { date, number, settings, text } from './fields.ts';
 
@@ -32,51 +31,31 @@ export interface PurchaseKeyDocument {
   expires_at: Date;
 }
 
-export const traineeSchema = new Schema<TraineeDocument>(
-  {
+export const traineeSchema = schemaOf<TraineeDocument>(
+  settings('trainees'),
+  pseudonymise('the numbers of the accounts', { seller_user_id: number, user_id: number }),
+  retain('the record of the other party’s purchase or sale, with the title at that time', {
     _id: number,
-    training_service_id: number,
     title: text,
-    seller_user_id: number,
-    user_id: number,
     price: number,
+    training_service_id: number,
     commission: number,
     status: { type: String, enum: TRAINEE_STATUSES, required: true },
-    purchase_key: { type: String, default: null },
-    lease_until: { type: Date, default: null },
-    attempts: { type: Number, default: 0 },
     created_at: date,
     delivered_at: { type: Date, default: null },
     version: number,
-  },
-  settings('trainees'),
+  }),
+  retain('the progress of the purchase', {
+    lease_until: { type: Date, default: null },
+    attempts: { type: Number, default: 0 },
+  }),
+  retain('the hash of a key', { purchase_key: { type: String, default: null } }),
 )
   .index({ seller_user_id: 1, status: 1, _id: -1 })
   .index({ user_id: 1, status: 1, _id: -1 })
   .index({ status: 1, lease_until: 1 });
 
-export const purchaseKeySchema = new Schema<PurchaseKeyDocument>(
-  { _id: text, trainee_id: number, expires_at: date },
+export const purchaseKeySchema = schemaOf<PurchaseKeyDocument>(
   settings('purchase_keys'),
+  retain('the hash of a key, for 24 hours', { _id: text, trainee_id: number, expires_at: date }),
 ).index({ expires_at: 1 }, { expireAfterSeconds: 0 });
-
-privacy(
-  traineeSchema,
-  pseudonymise('the numbers of the accounts', 'seller_user_id', 'user_id'),
-  retain(
-    'the record of the other party’s purchase or sale, with the title at that time',
-    '_id',
-    'title',
-    'price',
-    'training_service_id',
-    'commission',
-    'status',
-    'created_at',
-    'delivered_at',
-    'version',
-  ),
-  retain('the progress of the purchase', 'lease_until', 'attempts'),
-  retain('the hash of a key', 'purchase_key'),
-);
-
-privacy(purchaseKeySchema, retain('the hash of a key, for 24 hours', '_id', 'trainee_id', 'expires_at'));

@@ -1,9 +1,10 @@
 /** Training services and their grams, and the read model of their boosts. */
 import type { MediaCopy } from '@fitness/contracts/media-copy.ts';
-import { erase, personalFieldsOf, privacy } from '@fitness/shared/mongo/privacy.ts';
+import { textSchema } from '@fitness/shared/lists/texts.ts';
+import { erase, personalFieldsOf, schemaOf } from '@fitness/shared/mongo/privacy.ts';
 import { Schema } from 'mongoose';
 import type { TrainingServiceFields } from '../../domain/training-service.ts';
-import { date, flag, number, settings, text, textSchema } from './fields.ts';
+import { date, flag, number, settings, text } from './fields.ts';
 
 export interface TrainingServiceDocument extends TrainingServiceFields {
   _id: number;
@@ -29,13 +30,14 @@ export interface BoostDocument {
   version: number;
 }
 
-export const trainingServiceSchema = new Schema<TrainingServiceDocument>(
-  {
+export const trainingServiceSchema = schemaOf<TrainingServiceDocument>(
+  settings('training_services'),
+  erase('a training service of an erased account is deleted', {
     _id: number,
-    user_id: number,
     title: text,
     description: { type: String, default: '' },
     price: number,
+    user_id: number,
     duration_days: number,
     is_active: flag,
     facets: { type: [String], required: true },
@@ -45,47 +47,28 @@ export const trainingServiceSchema = new Schema<TrainingServiceDocument>(
     updated_at: date,
     version: number,
     media: Schema.Types.Mixed,
-  },
-  settings('training_services'),
+  }),
 )
   .index({ facets: 1, _id: -1 })
   .index({ facets: 1, price: 1 })
   .index({ boosted_until: 1 })
   .index({ user_id: 1 });
 
-export const trainingServiceTextSchema = textSchema('training_services_texts');
+export const trainingServiceTextSchema = textSchema(
+  'training_services_texts',
+  erase,
+  'deleted with its training service',
+);
 
-export const boostSchema = new Schema<BoostDocument>(
-  { _id: number, training_service_id: number, level: number, ends_at: date, version: number },
+export const boostSchema = schemaOf<BoostDocument>(
   settings('boosts'),
+  erase('deleted with its training service', {
+    _id: number,
+    training_service_id: number,
+    level: number,
+    ends_at: date,
+    version: number,
+  }),
 ).index({ training_service_id: 1 });
-
-privacy(
-  trainingServiceSchema,
-  erase(
-    'a training service of an erased account is deleted',
-    '_id',
-    'title',
-    'description',
-    'price',
-    'user_id',
-    'duration_days',
-    'is_active',
-    'facets',
-    'boosted_until',
-    'boost_level',
-    'created_at',
-    'updated_at',
-    'version',
-    'media',
-  ),
-);
-
-privacy(trainingServiceTextSchema, erase('deleted with its training service', '_id', 'row', 'grams'));
-
-privacy(
-  boostSchema,
-  erase('deleted with its training service', '_id', 'training_service_id', 'level', 'ends_at', 'version'),
-);
 
 export const isPersonalTrainingServiceField = personalFieldsOf(trainingServiceSchema);

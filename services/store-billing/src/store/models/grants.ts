@@ -1,6 +1,5 @@
 /** Subscriptions, boosts, and the slots in which they run. */
-import { privacy, pseudonymise, retain } from '@fitness/shared/mongo/privacy.ts';
-import { Schema } from 'mongoose';
+import { pseudonymise, retain, schemaOf } from '@fitness/shared/mongo/privacy.ts';
 import type { TargetType } from '../../domain/target.ts';
 import { counter, date, maybeDate, maybeNumber, maybeText, number, options, text } from './fields.ts';
 
@@ -47,10 +46,11 @@ export interface SlotDocument {
   version: number;
 }
 
-export const subscriptions = new Schema<SubscriptionDocument>(
-  {
+export const subscriptions = schemaOf<SubscriptionDocument>(
+  options('subscriptions'),
+  pseudonymise('the number of the account', { user_id: number }),
+  retain('what was granted, for accounting', {
     _id: number,
-    user_id: number,
     type: text,
     starts_at: date,
     expires_at: date,
@@ -58,16 +58,16 @@ export const subscriptions = new Schema<SubscriptionDocument>(
     created_at: date,
     expiry_notice_due_at: maybeDate,
     version: counter,
-  },
-  options('subscriptions'),
+  }),
 )
   .index({ user_id: 1, expires_at: 1 })
   .index({ expiry_notice_due_at: 1 });
 
-export const boosts = new Schema<BoostDocument>(
-  {
+export const boosts = schemaOf<BoostDocument>(
+  options('boosts'),
+  pseudonymise('the number of the account', { user_id: number }),
+  retain('what was granted, for accounting', {
     _id: number,
-    user_id: number,
     target: text,
     boostable_type: text,
     boostable_id: number,
@@ -78,68 +78,19 @@ export const boosts = new Schema<BoostDocument>(
     created_at: date,
     end_due_at: maybeDate,
     version: counter,
-  },
-  options('boosts'),
+  }),
 )
   .index({ target: 1, ends_at: 1 })
   .index({ end_due_at: 1 });
 
-export const slots = new Schema<SlotDocument>(
-  {
-    _id: text,
+export const slots = schemaOf<SlotDocument>(
+  options('slots'),
+  pseudonymise('contains the number of the account or of the boosted target', { _id: text }),
+  retain('marks that nothing is granted there any more', {
+    closed: { type: Boolean, default: false },
     active_until: date,
     grant_id: maybeNumber,
     reserved_by: maybeText,
-    closed: { type: Boolean, default: false },
     version: counter,
-  },
-  options('slots'),
-);
-
-privacy(
-  subscriptions,
-  pseudonymise('the number of the account', 'user_id'),
-  retain(
-    'what was granted, for accounting',
-    '_id',
-    'type',
-    'starts_at',
-    'expires_at',
-    'source',
-    'created_at',
-    'expiry_notice_due_at',
-    'version',
-  ),
-);
-
-privacy(
-  boosts,
-  pseudonymise('the number of the account', 'user_id'),
-  retain(
-    'what was granted, for accounting',
-    '_id',
-    'target',
-    'boostable_type',
-    'boostable_id',
-    'level',
-    'starts_at',
-    'ends_at',
-    'source',
-    'created_at',
-    'end_due_at',
-    'version',
-  ),
-);
-
-privacy(
-  slots,
-  pseudonymise('contains the number of the account or of the boosted target', '_id'),
-  retain(
-    'marks that nothing is granted there any more',
-    'closed',
-    'active_until',
-    'grant_id',
-    'reserved_by',
-    'version',
-  ),
+  }),
 );

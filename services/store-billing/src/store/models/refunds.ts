@@ -1,6 +1,5 @@
 /** The queue of refunds. */
-import { erase, personalFieldsOf, privacy, pseudonymise, retain } from '@fitness/shared/mongo/privacy.ts';
-import { Schema } from 'mongoose';
+import { erase, personalFieldsOf, pseudonymise, retain, schemaOf } from '@fitness/shared/mongo/privacy.ts';
 import type { RefundOutcome, RefundReason } from '../../domain/refund.ts';
 import type { TargetFields } from '../target-fields.ts';
 import { date, maybeDate, maybeNumber, maybeText, number, options, text } from './fields.ts';
@@ -28,8 +27,10 @@ export interface RefundDocument extends TargetFields {
   look_due_at: Date | null;
 }
 
-export const refunds = new Schema<RefundDocument>(
-  {
+export const refunds = schemaOf<RefundDocument>(
+  options('refund_queue'),
+  pseudonymise('the number of the account', { user_id: number }),
+  retain('a due refund is paid even after the account is erased', {
     _id: number,
     attempt_id: text,
     owed_for: maybeText,
@@ -37,21 +38,21 @@ export const refunds = new Schema<RefundDocument>(
     channel: text,
     purchase_token: text,
     product_id: text,
-    user_id: number,
     boostable_type: maybeText,
     boostable_id: maybeNumber,
-    boosted_by_operator: Boolean,
-    boost_request_id: String,
     reason: text,
     created_at: date,
     resolved_at: maybeDate,
     resolution: maybeText,
-    note: maybeText,
-    note_erased: Boolean,
-    resolved_by: maybeNumber,
     look_due_at: maybeDate,
-  },
-  options('refund_queue'),
+  }),
+  retain('whether an operator has bought it for somebody else, and by which request', {
+    boosted_by_operator: Boolean,
+    boost_request_id: String,
+  }),
+  erase('text of an operator about the purchase', { note: maybeText }),
+  retain('how far an erasure has come', { note_erased: Boolean }),
+  pseudonymise('the number of the operator’s account', { resolved_by: maybeNumber }),
 )
   // A purchase is in the queue only once, however often it is presented.
   .index({ owed_for: 1 }, { unique: true, partialFilterExpression: { owed_for: { $gt: '' } } })
@@ -59,35 +60,5 @@ export const refunds = new Schema<RefundDocument>(
   .index({ purchase_key: 1 })
   .index({ user_id: 1 })
   .index({ channel: 1, look_due_at: 1 });
-
-privacy(
-  refunds,
-  pseudonymise('the number of the account', 'user_id'),
-  retain(
-    'a due refund is paid even after the account is erased',
-    '_id',
-    'attempt_id',
-    'owed_for',
-    'purchase_key',
-    'channel',
-    'purchase_token',
-    'product_id',
-    'boostable_type',
-    'boostable_id',
-    'reason',
-    'created_at',
-    'resolved_at',
-    'resolution',
-    'look_due_at',
-  ),
-  retain(
-    'whether an operator has bought it for somebody else, and by which request',
-    'boosted_by_operator',
-    'boost_request_id',
-  ),
-  erase('text of an operator about the purchase', 'note'),
-  retain('how far an erasure has come', 'note_erased'),
-  pseudonymise('the number of the operator’s account', 'resolved_by'),
-);
 
 export const isPersonalRefundField = personalFieldsOf(refunds);

@@ -1,6 +1,5 @@
 /** Purchases in stores: those that are granted, and attempts to redeem one. */
-import { privacy, pseudonymise, retain } from '@fitness/shared/mongo/privacy.ts';
-import { Schema } from 'mongoose';
+import { pseudonymise, retain, schemaOf } from '@fitness/shared/mongo/privacy.ts';
 import type { AttemptState } from '../../domain/attempt.ts';
 import type { TargetFields } from '../target-fields.ts';
 import { counter, date, maybeDate, maybeNumber, maybeText, number, options, text } from './fields.ts';
@@ -46,24 +45,7 @@ export interface AttemptDocument extends TargetFields {
 
 const isNumber = { $type: 'number' };
 
-export const storePurchases = new Schema<StorePurchaseDocument>(
-  {
-    _id: text,
-    number: number,
-    channel: text,
-    purchase_token: text,
-    product_id: text,
-    user_id: number,
-    user_premium_subscription_id: maybeNumber,
-    marketing_boost_id: maybeNumber,
-    created_at: date,
-    acknowledged_at: maybeDate,
-    acknowledge_tries: counter,
-    acknowledge_due_at: maybeDate,
-    look_due_at: maybeDate,
-    grant_ended_at: maybeDate,
-    version: counter,
-  },
+export const storePurchases = schemaOf<StorePurchaseDocument>(
   {
     ...options('store_purchases'),
     // Exactly one of the two grants must be set.
@@ -76,6 +58,23 @@ export const storePurchases = new Schema<StorePurchaseDocument>(
       },
     },
   },
+  pseudonymise('the number of the account', { user_id: number }),
+  retain('the receipt: a purchase is granted once, and the store may refund it', {
+    _id: text,
+    channel: text,
+    purchase_token: text,
+    product_id: text,
+    user_premium_subscription_id: maybeNumber,
+    marketing_boost_id: maybeNumber,
+    created_at: date,
+    acknowledged_at: maybeDate,
+    acknowledge_tries: counter,
+    acknowledge_due_at: maybeDate,
+    look_due_at: maybeDate,
+    grant_ended_at: maybeDate,
+    version: counter,
+    number: number,
+  }),
 )
   .index({ channel: 1, purchase_token: 1 }, { unique: true })
   .index(
@@ -89,18 +88,17 @@ export const storePurchases = new Schema<StorePurchaseDocument>(
   .index({ channel: 1, acknowledge_due_at: 1 })
   .index({ channel: 1, look_due_at: 1 });
 
-export const attempts = new Schema<AttemptDocument>(
-  {
+export const attempts = schemaOf<AttemptDocument>(
+  options('store_purchase_attempts'),
+  pseudonymise('the number of the account', { user_id: number }),
+  retain('a paid purchase is granted or refunded even after the account is erased', {
     _id: text,
     channel: text,
+    state: text,
     purchase_token: text,
     product_id: text,
-    user_id: number,
     boostable_type: maybeText,
     boostable_id: maybeNumber,
-    boosted_by_operator: Boolean,
-    boost_request_id: String,
-    state: text,
     reason: maybeText,
     revision: text,
     tries: counter,
@@ -108,55 +106,9 @@ export const attempts = new Schema<AttemptDocument>(
     give_up_at: date,
     created_at: date,
     updated_at: date,
-  },
-  options('store_purchase_attempts'),
+  }),
+  retain('whether an operator has bought it for somebody else, and by which request', {
+    boosted_by_operator: Boolean,
+    boost_request_id: String,
+  }),
 ).index({ channel: 1, next_check_at: 1 });
-
-privacy(
-  storePurchases,
-  pseudonymise('the number of the account', 'user_id'),
-  retain(
-    'the receipt: a purchase is granted once, and the store may refund it',
-    '_id',
-    'channel',
-    'purchase_token',
-    'product_id',
-    'user_premium_subscription_id',
-    'marketing_boost_id',
-    'created_at',
-    'acknowledged_at',
-    'acknowledge_tries',
-    'acknowledge_due_at',
-    'look_due_at',
-    'grant_ended_at',
-    'version',
-    'number',
-  ),
-);
-
-privacy(
-  attempts,
-  pseudonymise('the number of the account', 'user_id'),
-  retain(
-    'a paid purchase is granted or refunded even after the account is erased',
-    '_id',
-    'channel',
-    'state',
-    'purchase_token',
-    'product_id',
-    'boostable_type',
-    'boostable_id',
-    'reason',
-    'revision',
-    'tries',
-    'next_check_at',
-    'give_up_at',
-    'created_at',
-    'updated_at',
-  ),
-  retain(
-    'whether an operator has bought it for somebody else, and by which request',
-    'boosted_by_operator',
-    'boost_request_id',
-  ),
-);

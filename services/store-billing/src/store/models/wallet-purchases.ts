@@ -1,5 +1,5 @@
 /** Purchases that the wallet pays. */
-import { privacy, pseudonymise, retain } from '@fitness/shared/mongo/privacy.ts';
+import { pseudonymise, retain, schemaOf } from '@fitness/shared/mongo/privacy.ts';
 import { Schema } from 'mongoose';
 import type { Offer } from '../../domain/offer.ts';
 import type { WalletPurchaseState } from '../../domain/wallet-purchase.ts';
@@ -26,56 +26,30 @@ export interface WalletPurchaseDocument extends TargetFields {
   started_at?: Date;
 }
 
-export const walletPurchases = new Schema<WalletPurchaseDocument>(
-  {
+export const walletPurchases = schemaOf<WalletPurchaseDocument>(
+  options('wallet_purchases'),
+  retain('the hash of a key', { client_key: maybeText }),
+  retain('the progress of the saga', { unattended: { type: Boolean, default: false } }),
+  retain('whether an operator has bought it for somebody else, and by which request', {
+    boosted_by_operator: Boolean,
+    boost_request_id: String,
+  }),
+  pseudonymise('the number of the account', { user_id: number }),
+  retain('what was charged and granted, for accounting', {
     _id: text,
-    user_id: number,
     offer: { type: Schema.Types.Mixed, required: true },
     boostable_type: maybeText,
     boostable_id: maybeNumber,
-    boosted_by_operator: Boolean,
-    boost_request_id: String,
     amount: number,
     grant_id: number,
     state: text,
     undone_because: maybeText,
-    client_key: maybeText,
     lease_owner: text,
     lease_until: maybeDate,
-    unattended: { type: Boolean, default: false },
     tries: counter,
     created_at: date,
     started_at: Date,
-  },
-  options('wallet_purchases'),
+  }),
 )
   .index({ lease_until: 1 })
   .index({ user_id: 1, client_key: 1, created_at: 1 });
-
-privacy(
-  walletPurchases,
-  retain('the hash of a key', 'client_key'),
-  retain('the progress of the saga', 'unattended'),
-  retain(
-    'whether an operator has bought it for somebody else, and by which request',
-    'boosted_by_operator',
-    'boost_request_id',
-  ),
-  pseudonymise('the number of the account', 'user_id'),
-  retain(
-    'what was charged and granted, for accounting',
-    '_id',
-    'offer',
-    'boostable_type',
-    'boostable_id',
-    'amount',
-    'grant_id',
-    'state',
-    'undone_because',
-    'lease_owner',
-    'lease_until',
-    'tries',
-    'created_at',
-    'started_at',
-  ),
-);
