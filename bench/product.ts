@@ -1,10 +1,10 @@
-/** The running product: its databases, its services over gRPC, and databases beside it. */
+/** The running product: its databases, its services over gRPC, and a database beside them. */
 import { randomUUID } from 'node:crypto';
 import { createGrpcClient } from '@fitness/shared/grpc/client.ts';
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
 import { createLog } from '@fitness/shared/kernel/log.ts';
 import type { ProcessName } from '@fitness/shared/kernel/process-name.ts';
-import { type ClientSession, connectMongo } from '@fitness/shared/mongo/connect.ts';
+import { connectMongo } from '@fitness/shared/mongo/connect.ts';
 import { openCallerSigner } from '@fitness/shared/process-identity/open-caller-signer.ts';
 import { connectStack } from '../scripts/lib/stack-client.mjs';
 
@@ -32,20 +32,13 @@ export const openWallet = () => {
 
 export type Database = Awaited<ReturnType<typeof connectMongo>>;
 
-/** The database of a service; `suffix` for another one beside it. */
-export const openDatabase = (service: string, suffix = ''): Promise<Database> =>
-  connectMongo({ uri, database: `${product.part(service).environment.MONGODB_DATABASE}${suffix}` });
+/** The database of a service. */
+export const openDatabase = (service: string): Promise<Database> =>
+  connectMongo({ uri, database: product.part(service).environment.MONGODB_DATABASE ?? '' });
 
 /** An empty database of a peer, which uses the driver of the services without their code. */
-export const openPeerDatabase = async (name: string) => {
+export const openPeerDatabase = async (name: string): Promise<Database> => {
   const connection = await connectMongo({ uri, database: name, maxPoolSize: 50 });
   await connection.dropDatabase();
-  const transaction = (work: (session: ClientSession) => Promise<void>) =>
-    connection.getClient().withSession((session) =>
-      session.withTransaction(() => work(session as ClientSession), {
-        readConcern: { level: 'snapshot' },
-        writeConcern: { w: 'majority' },
-      }),
-    );
-  return { connection, transaction };
+  return connection;
 };

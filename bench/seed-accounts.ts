@@ -23,6 +23,11 @@ const userOf = (model: StoredUser, id: number): StoredUser => {
   return { ...model, _id: id, ...names, referral_code: `COPY${id}` };
 };
 
+const loginKeyOf = (user: StoredUser, field: (typeof LOGIN_FIELDS)[number]) => {
+  const _id = loginKey(field, user[field]);
+  return { _id, user_id: user._id, stamp: randomUUID() };
+};
+
 /** Writes copies of this account until there are `count`. */
 export const seedUsers = async (count: number, accountId: number): Promise<void> => {
   const database = await openDatabase('identity');
@@ -34,13 +39,8 @@ export const seedUsers = async (count: number, accountId: number): Promise<void>
     await insertAll(database, 'users', users);
     const texts = users.flatMap((user) => toTextDocuments(user._id, searchGrams(user)));
     await insertAll(database, 'users_texts', texts);
-    const keysOf = (user: StoredUser) => LOGIN_FIELDS.map((field) => loginKey(field, user[field]));
-    const keys = users.flatMap((user) => keysOf(user).map((_id) => ({ _id, user_id: user._id })));
-    await insertAll(
-      database,
-      'login_keys',
-      keys.map((key) => ({ ...key, stamp: randomUUID() })),
-    );
+    const keys = users.flatMap((user) => LOGIN_FIELDS.map((field) => loginKeyOf(user, field)));
+    await insertAll(database, 'login_keys', keys);
     const owners = ids.map((id) => ({ user_id: id, token_number: id }));
     const tokens = owners.map((owner) => ({ ...token, _id: randomBytes(32).toString('hex'), ...owner }));
     await insertAll(database, 'tokens', tokens);
@@ -60,28 +60,16 @@ export const seedPayments = async (count: number, accountId: number): Promise<vo
   const entry = await database.collection('ledger_entries').findOne({ payment_ids: payment?._id });
   const wallet = await database.collection<{ _id: number }>('wallets').findOne({ _id: accountId });
   for (const ids of await missing(database, 'wallets', count)) {
-    const rowsOf = (id: number) => [
-      { ...entry?.rows[0], account: `wallet:${id}` },
-      ...(entry?.rows ?? []).slice(1),
-    ];
-    const entries = ids.map((id) => ({
-      ...entry,
-      _id: `booking:copy-${id}`,
-      payment_ids: [id],
-      rows: rowsOf(id),
-    }));
-    const sealed = entries.map((each) => ({ ...each, seal: 1 }));
-    await insertAll(database, 'ledger_entries', sealed);
-    await insertAll(
-      database,
-      'payments',
-      ids.map((id) => ({ ...payment, _id: id, user_id: id })),
-    );
-    await insertAll(
-      database,
-      'wallets',
-      ids.map((id) => ({ ...wallet, _id: id })),
-    );
+    const entries = ids.map((id) => {
+      const [first, ...others] = entry?.rows ?? [];
+      const rows = [{ ...first, account: `wallet:${id}` }, ...others];
+      return { ...entry, _id: `booking:copy-${id}`, payment_ids: [id], rows, seal: 1 };
+    });
+    await insertAll(database, 'ledger_entries', entries);
+    const payments = ids.map((id) => ({ ...payment, _id: id, user_id: id }));
+    await insertAll(database, 'payments', payments);
+    const wallets = ids.map((id) => ({ ...wallet, _id: id }));
+    await insertAll(database, 'wallets', wallets);
   }
   await database.close();
 };

@@ -12,18 +12,13 @@ const source = join(root, 'packages/client');
 const target = mkdtempSync(join(tmpdir(), 'fitness-client-'));
 
 process.once('exit', () => rmSync(target, { recursive: true, force: true }));
-execFileSync(
-  join(source, 'node_modules/.bin/tsc'),
-  ['-p', join(source, 'tsconfig.build.json'), '--outDir', target],
-  {
-    stdio: 'inherit',
-  },
-);
+const args = ['-p', join(source, 'tsconfig.build.json'), '--outDir', target];
+execFileSync(join(source, 'node_modules/.bin/tsc'), args, { stdio: 'inherit' });
 
-const { name, version, description, dependencies } = JSON.parse(
-  readFileSync(join(source, 'package.json'), 'utf8'),
-);
-const { license } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+/** @param {string} directory */
+const manifestOf = (directory) => JSON.parse(readFileSync(join(directory, 'package.json'), 'utf8'));
+const { name, version, description, dependencies } = manifestOf(source);
+const { license } = manifestOf(root);
 const manifest = {
   ...{ name, version, description, license },
   type: 'module',

@@ -4,6 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { systemClock } from '@fitness/shared/kernel/clock.ts';
+import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import { SECONDS } from '../config.ts';
 import { CONNECTIONS } from '../load.ts';
 import { measure, runCalls, type Work } from '../measure.ts';
@@ -21,7 +22,7 @@ const runDebits = (debit: (walletId: number) => Promise<unknown>) => () =>
 
 /** The minimum that a debit needs, with the same driver as the service but without a model. */
 const openTransactions = async () => {
-  const { connection, transaction } = await openPeerDatabase('bench_wallet_limit');
+  const connection = await openPeerDatabase('bench_wallet_limit');
   const wallets = connection.collection<{ _id: number; balance: number; version: number }>('wallets');
   const entries = connection.collection<{ _id: string }>('entries');
   const payments = connection.collection<{ _id: number }>('payments');
@@ -37,7 +38,7 @@ const openTransactions = async () => {
       { account: `wallet:${walletId}`, amount: -1 },
       { account: 'revenue', amount: 1 },
     ];
-    return transaction(async (session) => {
+    const book = async (session: ClientSession): Promise<void> => {
       const entry = { _id: `booking:${randomUUID()}`, kind: 'booking', rows, payment_ids: [id], at };
       await entries.insertOne(entry, { session });
       const payment = { _id: id, user_id: walletId, type: 'purchase', amount: 1, is_done: true, at };
@@ -45,7 +46,11 @@ const openTransactions = async () => {
       const enough = { _id: walletId, balance: { $gte: 1 } };
       const moved = await wallets.updateOne(enough, { $inc: { balance: -1, version: 1 } }, { session });
       if (moved.matchedCount !== 1) throw new Error('the wallet has too little');
-    });
+    };
+    const options = { readConcern: { level: 'snapshot' }, writeConcern: { w: 'majority' } } as const;
+    return connection
+      .getClient()
+      .withSession((session) => session.withTransaction(() => book(session as ClientSession), options));
   };
 };
 

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { makeKeys } from './keys.mjs';
+import { nodeFlags } from './node-flags.mjs';
 import { nodeBinary, root } from './paths.mjs';
 import { programOf, services, variablePrefix } from './process-definitions.mjs';
 
@@ -26,19 +26,20 @@ function secretIn(directory, name) {
 }
 
 /**
- * The providers' variables, read in a child process with the project's own Node. `npm start` may run under a Node without TypeScript support.
- * @param {string} sandbox its origin
- * @param {number} [smtpPort]
- * @returns {NodeJS.ProcessEnv}
+ * Runs a TypeScript command with the project's own Node, because `npm start` may run under a Node without TypeScript support.
+ * @param {string} script @param {...string} args
+ * @returns {string} its output
  */
+const runCommand = (script, ...args) =>
+  execFileSync(nodeBinary, [...nodeFlags, join(root, script), ...args], { encoding: 'utf8' });
+
+/** Makes the missing key pairs of all processes. @param {string} directory */
+export const makeKeys = (directory) =>
+  void runCommand('packages/shared/src/process-identity/keys-cli.ts', 'create', directory);
+
+/** The providers' variables. @param {string} sandbox its origin @param {number} [smtpPort] @returns {NodeJS.ProcessEnv} */
 const providersInSandbox = (sandbox, smtpPort) =>
-  JSON.parse(
-    execFileSync(
-      nodeBinary,
-      [join(root, 'sandbox/src/environment-cli.ts'), sandbox, ...(smtpPort ? [String(smtpPort)] : [])],
-      { encoding: 'utf8' },
-    ),
-  );
+  JSON.parse(runCommand('sandbox/src/environment-cli.ts', sandbox, ...(smtpPort ? [String(smtpPort)] : [])));
 
 /**
  * The variables of all processes. The caller's environment takes priority.

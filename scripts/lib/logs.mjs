@@ -16,22 +16,20 @@ const NEWLINE = 0x0a;
  */
 function createTail(file) {
   let position = -1;
-  let rest = Buffer.alloc(0);
   return () => {
     if (!existsSync(file)) return [];
     const descriptor = openSync(file, 'r');
     try {
       const { size } = fstatSync(descriptor);
-      const isFirst = position < 0;
-      if (isFirst) position = Math.max(0, size - LAST_BYTES);
-      if (size < position) [position, rest] = [0, Buffer.alloc(0)];
-      const isCut = isFirst && position > 0;
+      const isCut = position < 0 && size > LAST_BYTES;
+      if (position < 0) position = Math.max(0, size - LAST_BYTES);
+      if (size < position) position = 0;
       const chunk = Buffer.alloc(size - position);
-      position += readSync(descriptor, chunk, 0, chunk.length, position);
-      const bytes = Buffer.concat([rest, chunk]);
-      const end = bytes.lastIndexOf(NEWLINE) + 1;
-      rest = bytes.subarray(end);
-      const lines = bytes.subarray(0, end).toString('utf8').split('\n').slice(0, -1);
+      readSync(descriptor, chunk, 0, chunk.length, position);
+      // An incomplete line is read again.
+      const end = chunk.lastIndexOf(NEWLINE) + 1;
+      position += end;
+      const lines = chunk.subarray(0, end).toString('utf8').split('\n').slice(0, -1);
       return isCut ? lines.slice(1) : lines;
     } finally {
       closeSync(descriptor);

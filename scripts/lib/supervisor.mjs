@@ -120,10 +120,7 @@ export function createSupervisor({
 
   async function stopAll() {
     closing = true;
-    for (const { tier, graceMs } of stoppingOrder) {
-      const ofTier = [...children].filter((child) => child.tier === tier);
-      await Promise.all(ofTier.map((child) => child.stop(isDisposable && tier !== 'tool' ? 0 : graceMs)));
-    }
+    await stopInOrder(children, ({ tier }, graceMs) => (isDisposable && tier !== 'tool' ? 0 : graceMs));
     // Without a record by this run, the file belongs to another run.
     if (recordFile && recorded) rmSync(recordFile, { force: true });
   }
@@ -135,10 +132,7 @@ export function createSupervisor({
    */
   async function pauseEach(isPaused) {
     const paused = [...children].filter((child) => child.restart && isPaused(child));
-    for (const { tier } of stoppingOrder) {
-      const ofTier = paused.filter((child) => child.tier === tier);
-      await Promise.all(ofTier.map((child) => child.stop(30_000)));
-    }
+    await stopInOrder(paused, () => 30_000);
     return async () => {
       // A server may need one that was started before it.
       for (const { tier, restart } of paused) if (tier === 'server') await restart?.();
@@ -158,6 +152,14 @@ export function createSupervisor({
       for (const child of children) signalGroup(child.pid, 'SIGKILL');
     },
   };
+}
+
+/** @param {Iterable<Child>} children @param {(child: Child, graceMs: number) => number} graceOf gets the usual time of the tier */
+async function stopInOrder(children, graceOf) {
+  for (const { tier, graceMs } of stoppingOrder) {
+    const ofTier = [...children].filter((child) => child.tier === tier);
+    await Promise.all(ofTier.map((child) => child.stop(graceOf(child, graceMs))));
+  }
 }
 
 /** @param {Launch} launch */

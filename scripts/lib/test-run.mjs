@@ -1,8 +1,8 @@
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statfsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { makeKeys } from './environment.mjs';
 import { messageOf, Stopped } from './failure.mjs';
-import { makeKeys } from './keys.mjs';
 import { root } from './paths.mjs';
 import { freePorts } from './ports.mjs';
 import { startRestrictedServers } from './restricted-servers.mjs';

@@ -107,6 +107,21 @@ const CLASSES: Readonly<Record<number, typeof ApiError>> = {
 export const toApiError = (response: Response, body: unknown): ApiError =>
   new (CLASSES[response.status] ?? ApiError)(response, body);
 
+export interface Outcome {
+  data?: unknown;
+  error?: unknown;
+  response: Response;
+}
+
+/** Resolves with the data of a successful response. Rejects with an `ApiError` for any other. */
+export const unwrap = async <Result extends Outcome>(
+  answer: Promise<Result>,
+): Promise<Exclude<Result['data'], undefined>> => {
+  const { data, error, response } = await answer;
+  if (!response.ok) throw toApiError(response, error);
+  return data as Exclude<Result['data'], undefined>;
+};
+
 /** `Retry-After` in seconds. */
 export const retryAfterOf = ({ headers }: Response): number | undefined => {
   const value = headers.get('retry-after');

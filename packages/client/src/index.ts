@@ -1,12 +1,11 @@
 /** The API as typed functions, for Node 20 or later, browsers and React Native. */
 import createFetchClient, { type Client as FetchClient, type Middleware } from 'openapi-fetch';
-import { toApiError } from './errors.ts';
+import { toApiError, unwrap } from './errors.ts';
 import { IDEMPOTENT } from './generated/idempotent.ts';
 import type { components, paths } from './generated/schema.ts';
 import type { ListBody, ListPath, Query, Row } from './lists.ts';
 import { createMethods, type Methods } from './methods.ts';
 import { createSend, type Send, type SendOptions } from './retry.ts';
-import { unwrap } from './unwrap.ts';
 
 export {
   ApiError,
@@ -15,14 +14,13 @@ export {
   NetworkError,
   RateLimitError,
   UnavailableError,
+  unwrap,
   ValidationError,
 } from './errors.ts';
 export type { KnownErrorCode, KnownValues } from './generated/known-values.ts';
 export type { paths } from './generated/schema.ts';
 export type { ListPath } from './lists.ts';
 export type { CallOptions, Methods } from './methods.ts';
-
-export { unwrap } from './unwrap.ts';
 
 /** Resources and bodies, by their names in the API document. */
 export type Schemas = components['schemas'];

@@ -1,8 +1,8 @@
 /** The operations under readable names, such as `client.refunds.resolve(3, { outcome: 'refunded', note: '…' })`. */
+import { type Outcome, unwrap } from './errors.ts';
 import { METHODS } from './generated/methods.ts';
 import type { paths } from './generated/schema.ts';
 import type { ListPath, Query, Row } from './lists.ts';
-import { unwrap } from './unwrap.ts';
 
 export interface CallOptions {
   signal?: AbortSignal;
@@ -66,11 +66,7 @@ export type Methods = {
   [Namespace in keyof Names]: { [Name in keyof Names[Namespace]]: MethodOf<Names[Namespace][Name]> };
 };
 
-type Request = (
-  method: string,
-  path: string,
-  init: object,
-) => Promise<{ data?: unknown; error?: unknown; response: Response }>;
+type Request = (method: string, path: string, init: object) => Promise<Outcome>;
 type List = (path: string, query: unknown) => unknown;
 
 /** Arguments in this order: the id in the path, the body or the query, then options. */

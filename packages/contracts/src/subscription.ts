@@ -22,22 +22,11 @@ export type SubscriptionResource = z.output<typeof subscriptionSchema>;
 
 type Subscriptions = ReadonlyMap<number, SubscriptionResource>;
 
-export interface SubscriptionReader {
-  /**
-   * Running subscriptions by user id. The map may include other users. Callers in one tick of the event loop share a call.
-   * Never rejects: without an answer in time the map is empty.
-   */
-  findOrEmpty(userIds: readonly number[]): Promise<Subscriptions>;
-}
-
 /** The most users that store-billing accepts in a call. */
 const MAX_USERS = 200;
 const NONE: Subscriptions = new Map();
 
-export const createSubscriptionReader = (
-  storeBilling: GrpcClient<StoreBillingDefinition>,
-  log: Logger,
-): SubscriptionReader => {
+export const createSubscriptionReader = (storeBilling: GrpcClient<StoreBillingDefinition>, log: Logger) => {
   const read = createTickBatch(async (userIds: number[]): Promise<Subscriptions> => {
     try {
       const answer = await storeBilling.call(
@@ -52,5 +41,13 @@ export const createSubscriptionReader = (
       return NONE;
     }
   }, MAX_USERS);
-  return { findOrEmpty: async (userIds) => (userIds.length === 0 ? NONE : read(userIds)) };
+  return {
+    /**
+     * Running subscriptions by user id. The map may include other users. Callers in one tick of the event loop share a call.
+     * Never rejects: without an answer in time the map is empty.
+     */
+    findOrEmpty: async (userIds: readonly number[]) => (userIds.length === 0 ? NONE : read(userIds)),
+  };
 };
+
+export type SubscriptionReader = ReturnType<typeof createSubscriptionReader>;

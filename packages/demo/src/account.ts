@@ -7,13 +7,21 @@ import type { Person } from './people.ts';
 
 export type Account = Schemas['SignedIn'];
 
-/** Signs in. Returns undefined for a wrong password. */
-export const signIn = async (api: DemoApi, login: string, password: string): Promise<Account | undefined> => {
-  const answer = await api.send('POST', '/auth/login', { body: { login, password } });
-  if (answer.status === 200) return answer.body as Account;
-  if (answer.status === 422) return undefined;
-  throw new Error(`signing in as ${login} answered ${answer.status}`);
+/** Undefined if the API refuses the values. */
+const enter = async (
+  api: DemoApi,
+  path: string,
+  body: Record<string, unknown>,
+): Promise<Account | undefined> => {
+  const { status, body: account } = await api.send('POST', path, { body });
+  if (status === 200 || status === 201) return account as Account;
+  if (status === 422) return undefined;
+  throw new Error(`${path} answered ${status}`);
 };
+
+/** Signs in. Returns undefined for a wrong password. */
+export const signIn = (api: DemoApi, login: string, password: string): Promise<Account | undefined> =>
+  enter(api, '/auth/login', { login, password });
 
 /**
  * Registers the person, or signs in if the account exists. Returns undefined for an account that must not be
@@ -31,14 +39,13 @@ export const registerOrSignIn = async (
   return isChanged || account.user.height !== null ? undefined : account;
 };
 
-const register = async (api: DemoApi, { height: _last, ...person }: Person): Promise<Account | undefined> => {
-  const body = { ...person, email: `${person.username}@example.com`, password: DEMO_PASSWORD };
-  const answer = await api.send('POST', '/auth/register', { body });
-  if (answer.status === 201) return answer.body as Account;
-  // The username, email address or phone is taken.
-  if (answer.status === 422) return undefined;
-  throw new Error(`registering ${person.username} answered ${answer.status}`);
-};
+/** Returns undefined if the username, email address or phone is taken. */
+const register = (api: DemoApi, { height: _last, ...person }: Person): Promise<Account | undefined> =>
+  enter(api, '/auth/register', {
+    ...person,
+    email: `${person.username}@example.com`,
+    password: DEMO_PASSWORD,
+  });
 
 export const updateProfile = async (
   api: DemoApi,

@@ -13,7 +13,7 @@ const MAX_RETRY_MS = 10_000;
 /** On a normal start, every service is ready within this time. */
 const WAIT_FOR_ALL_MS = 5_000;
 
-export interface DemoSeedOptions {
+interface DemoSeedOptions {
   /** Origin of the gateway, as the caller reaches it. */
   apiUrl: string;
   sandboxUrl: string | undefined;
@@ -23,14 +23,8 @@ export interface DemoSeedOptions {
   log: Logger;
 }
 
-export interface DemoSeed {
-  isDone(): boolean;
-  /** Aborts the seed. */
-  stop(): Promise<void>;
-}
-
 /** Runs in the background, with retries, until the demo data is complete. */
-export const startDemoSeed = (options: DemoSeedOptions): DemoSeed => {
+export const startDemoSeed = (options: DemoSeedOptions) => {
   const { apiUrl, sandboxUrl, administrator, log } = options;
   const stopping = new AbortController();
   const { signal } = stopping;
@@ -77,8 +71,9 @@ export const startDemoSeed = (options: DemoSeedOptions): DemoSeed => {
     if (!signal.aborted) log.error({ err: error }, 'creating the demo data ended');
   });
   return {
-    isDone: () => done,
-    stop: async () => {
+    isDone: (): boolean => done,
+    /** Aborts the seed. */
+    stop: async (): Promise<void> => {
       stopping.abort();
       await running;
     },

@@ -124,11 +124,7 @@ function remember({ directory, ephemeral }, server, engine) {
   if (ephemeral) return;
   const { engines, given: all } = serversOf(directory);
   const given = all.filter((name) => name !== server).concat(engine === undefined ? server : []);
-  const record = {
-    ...engines,
-    ...(engine === undefined ? {} : { [server]: engine }),
-    ...(given.length > 0 ? { given } : {}),
-  };
+  const record = { ...engines, ...(engine && { [server]: engine }), given };
   mkdirSync(directory, { recursive: true });
   writeFileSync(enginesFile(directory), `${JSON.stringify(record, null, 2)}\n`);
 }
