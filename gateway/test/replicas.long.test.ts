@@ -42,10 +42,15 @@ const startReplica = async (index: number, { port = 0, delayMs = 0 } = {}): Prom
     url: '',
     port,
     bodies: [],
-    // Like the product, it still responds for a while, and closes each connection with its response.
+    // Like the product, it still responds for a while, and closes each connection with its response. A fixed time would
+    // be too short on a busy machine: a request could be on its way to an open connection. Unused connections stay open.
     stop: async () => {
       isDraining = true;
-      await pause(200);
+      const connections = () =>
+        new Promise<number>((resolve) => {
+          server.getConnections((_, count) => resolve(count));
+        });
+      await eventually(async () => (await connections()) === 0, { timeoutMs: 2_000 }).catch(() => undefined);
       await new Promise<void>((resolve) => server.close(() => resolve()));
     },
     start: async () => {
