@@ -81,8 +81,9 @@ const CASES: Case[] = [
     text: { reference: 'PAYA-7' },
     shown: ['sara', 'Sara Ahmadi', '50,000 Tooman', ACCOUNT],
     button: 'Mark 50,000 Tooman as paid',
-    call: 'wallet POST /payments/31/pay {"reference":"PAYA-7"}',
+    call: 'wallet POST /payments/31/pay {"reference":"PAYA-7","take_over":false}',
     change: () => replies.set('GET /payments/31', answer({ payment: { ...WITHDRAWAL, amount: 51_000 } })),
+    isMandatory: true,
   },
   {
     name: 'reject',
@@ -90,7 +91,7 @@ const CASES: Case[] = [
     text: { reason: 'Closed account' },
     shown: ['sara', '50,000 Tooman', ACCOUNT],
     button: 'Reject withdrawal of 50,000 Tooman',
-    call: 'wallet POST /payments/31/reject {"reason":"Closed account"}',
+    call: 'wallet POST /payments/31/reject {"reason":"Closed account","take_over":false}',
     change: () =>
       replies.set(
         'GET /payments/31',
@@ -222,9 +223,13 @@ test.each(CASES)(
       last = await submit(browser, again, `confirm_${name}`, { [field]: '  ' });
       expect([last.status, writes()]).toEqual([422, []]);
       expect(last.html).toMatch(
-        new RegExp(`<textarea name="${field}"[^>]* aria-invalid="true" aria-describedby="${field}-problem"`),
+        new RegExp(
+          `<(?:textarea|input) name="${field}"[^>]* aria-invalid="true" aria-describedby="${field}-problem"`,
+        ),
       );
-      expect(last.html).toMatch(new RegExp(`id="${field}-problem">Enter a (?:reason|note)`));
+      expect(last.html).toMatch(
+        new RegExp(`id="${field}-problem">Enter (?:a reason|a note|the bank reference)`),
+      );
     }
     const done = await submit(browser, last, `confirm_${name}`, text);
     expect([done.status, writes()]).toEqual([303, [call]]);
@@ -438,13 +443,48 @@ describe('decisions made in the meantime', () => {
     expect(writes()).toEqual([]);
   });
 
-  test('a second click on a decision is answered like the first one, and writes nothing', async () => {
+  const settledBy = (outcome: string, more: object) => ({
+    status: 409,
+    body: { code: 'payments.already_settled', settled_by: 8, settled_at: CREATED, outcome, ...more },
+  });
+
+  test('a second click on a decision is answered like the first one, because the API says that it is a repeat', async () => {
     const [browser, page] = await pageOf(CASES[0] as Case);
     const confirmation = await submit(browser, page, 'pay');
     settle({ is_done: true });
     const again = await submit(browser, confirmation, 'confirm_pay', { reference: 'PAYA-8' });
     expect([again.status, again.location?.search]).toEqual([303, '?lang=en&payment=31&done=paid']);
-    expect(writes()).toEqual([]);
+    expect(writes()).toEqual(['wallet POST /payments/31/pay {"reference":"PAYA-8","take_over":false}']);
+  });
+
+  test('a payment with another reference gets a page with who has paid, and with which one', async () => {
+    const [browser, page] = await pageOf(CASES[0] as Case);
+    const confirmation = await submit(browser, page, 'pay');
+    settle({ is_done: true });
+    replies.set('POST /payments/31/pay', settledBy('paid', { reference: '1111' }));
+    const { status, html } = await submit(browser, confirmation, 'confirm_pay', { reference: '2222' });
+    expect(status).toBe(409);
+    expect(html).toMatch(
+      /Already marked as paid by .*#8.* at .* with reference .*1111.*\. You entered .*2222.*: was money sent twice\?/,
+    );
+    expect(html).not.toContain('value="confirm_pay"');
+  });
+
+  test.each([
+    [2, 'credited', '41', 'Already credited by'],
+    [4, 'refunded', '51', 'Already marked as refunded by'],
+  ])('a resolution with another note gets a page with who closed it: %i', async (index, outcome, id, text) => {
+    const one = CASES[index] as Case;
+    const [browser, page] = await pageOf(one);
+    const confirmation = await submit(browser, page, one.name);
+    const path = id === '41' ? '/payments/41/resolve' : '/payments/store-purchases/refund-queue/51/resolve';
+    if (id === '51')
+      replies.set('GET /payments/store-purchases/refund-queue', answer({ data: [], meta: {} }));
+    replies.set(`POST ${path}`, settledBy(outcome, { note: 'By phone' }));
+    const { status, html } = await submit(browser, confirmation, `confirm_${one.name}`, { note: 'By mail' });
+    expect([status, writes().length]).toEqual([409, 1]);
+    expect(html).toContain(text);
+    expect(html).toMatch(/By phone.*You entered .*By mail/);
   });
 
   test('an approved license is not approved again, and a second click is answered like the first', async () => {
@@ -475,12 +515,86 @@ describe('decisions made in the meantime', () => {
     expect((await submit(browser, page, 'credited')).status).toBe(404);
   });
 
-  test('a decision on a closed refund says that it is closed', async () => {
+  test('a closed refund is not offered, and a second click on its decision is answered like the first', async () => {
     const [browser, page] = await pageOf(CASES[4] as Case);
     const confirmation = await submit(browser, page, 'refunded');
     replies.set('GET /payments/store-purchases/refund-queue', answer({ data: [], meta: {} }));
     const again = await submit(browser, confirmation, 'confirm_refunded', { note: 'In the store' });
-    expect([again.status, again.html.includes('closed already')]).toEqual([404, true]);
-    expect(writes()).toEqual([]);
+    expect([again.status, again.location?.search]).toEqual([303, '?lang=en&refund=51&done=refunded']);
+    expect(writes()).toHaveLength(1);
+    const late = await submit(browser, page, 'refunded');
+    expect([late.status, late.html.includes('closed already')]).toEqual([404, true]);
+  });
+});
+
+describe('a claim of a withdrawal', () => {
+  const claimed = (by: number, until = '2999-01-01 00:00:00') =>
+    replies.set(
+      'GET /payments/31',
+      answer({
+        payment: { ...WITHDRAWAL, meta: { ...WITHDRAWAL.meta, claimed_by: by, claimed_until: until } },
+      }),
+    );
+  const decisionPage = async () => {
+    const [browser, page] = await pageOf(CASES[0] as Case);
+    return [browser, await submit(browser, page, 'pay')] as const;
+  };
+
+  test('an operator claims a withdrawal and releases it, on the page of the decision', async () => {
+    const [browser, page] = await decisionPage();
+    replies.set('POST /payments/31/claim', answer({}));
+    replies.set('DELETE /payments/31/claim', { status: 204, body: {} });
+    claimed(9);
+    const mine = await submit(browser, page, 'claim');
+    expect([mine.status, mine.html.includes('You have claimed this withdrawal until')]).toEqual([200, true]);
+    expect(mine.html).toContain('>Mark 50,000 Tooman as paid<');
+    replies.set('GET /payments/31', answer({ payment: WITHDRAWAL }));
+    const free = await submit(browser, mine, 'release');
+    expect(free.html).toContain('Claim for 30 minutes');
+    expect(writes()).toEqual(['wallet POST /payments/31/claim {}', 'wallet DELETE /payments/31/claim']);
+  });
+
+  const ANOTHER = /#8.* has claimed this withdrawal until .*Continue only if they have not sent the money/;
+
+  test('a claim that the page has not shown is not taken over, and the reference reaches the API', async () => {
+    const [browser, before] = await decisionPage();
+    claimed(8);
+    const body = {
+      message: 'x',
+      code: 'payments.claimed',
+      claimed_by: 8,
+      claimed_until: '2999-01-01 00:00:00',
+    };
+    replies.set('POST /payments/31/pay', { status: 409, body });
+    const refused = await submit(browser, before, 'confirm_pay', { reference: 'PAYA-9' });
+    expect(refused.html).toMatch(ANOTHER);
+    expect(refused.html).toContain('value="PAYA-9"');
+    replies.set('POST /payments/31/pay', answer({}));
+    const done = await submit(browser, refused, 'confirm_pay', { reference: 'PAYA-9' });
+    expect(done.status).toBe(303);
+    expect(writes()).toEqual(
+      [false, true].map(
+        (taken) => `wallet POST /payments/31/pay {"reference":"PAYA-9","take_over":${taken}}`,
+      ),
+    );
+  });
+
+  test('the claim of another operator is shown, and taking over is a decision of its own', async () => {
+    claimed(8);
+    const [browser, page] = await decisionPage();
+    expect(page.html).toMatch(ANOTHER);
+    expect(page.html).toContain('>Take over: Mark 50,000 Tooman as paid<');
+    replies.set('POST /payments/31/claim', answer({}));
+    claimed(9);
+    const mine = await submit(browser, page, 'take_over');
+    expect(mine.html).toContain('You have claimed this withdrawal until');
+    expect(writes()).toEqual(['wallet POST /payments/31/claim {"take_over":true}']);
+  });
+
+  test('a claim that has ended is none', async () => {
+    claimed(8, '2020-01-01 00:00:00');
+    const [, page] = await decisionPage();
+    expect(page.html).toContain('Claim for 30 minutes');
+    expect(page.html).not.toContain('Take over');
   });
 });

@@ -225,9 +225,9 @@ describe('forms', () => {
 
   test('a form is answered with a redirect, so that a reload repeats nothing', async () => {
     const [browser, page] = await signedInPage();
-    const answer = await decide(browser, page, 'pay');
+    const answer = await decide(browser, page, 'pay', { reference: 'PAYA-1' });
     expect([answer.status, answer.location?.search]).toEqual([303, '?lang=en&payment=31&done=paid']);
-    expect(calls).toContain('wallet POST /payments/31/pay {"reference":""}');
+    expect(calls).toContain('wallet POST /payments/31/pay {"reference":"PAYA-1","take_over":false}');
     replies.set('GET /payments/31', { status: 200, body: { payment: { ...WITHDRAWAL, is_done: true } } });
     expect((await follow(browser, answer)).html).toContain(
       'Withdrawal 31 of 50,000 Tooman was marked as paid.',
@@ -237,7 +237,7 @@ describe('forms', () => {
   test('a form that the API refuses shows the reason, with the status of the API', async () => {
     replies.set('POST /payments/31/pay', { status: 409, body: { message: 'It is rejected already.' } });
     const [browser, page] = await signedInPage();
-    const answer = await decide(browser, page, 'pay');
+    const answer = await decide(browser, page, 'pay', { reference: 'PAYA-1' });
     expect([answer.status, answer.html.includes('It is rejected already.')]).toEqual([409, true]);
   });
 

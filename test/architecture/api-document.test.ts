@@ -389,7 +389,7 @@ describe('the wording of operations', () => {
   /** Verbs that a summary may begin with. */
   const SUMMARY_VERBS: ReadonlySet<string> = new Set(
     (
-      'Add Buy Cancel Change Confirm Create Delete Disconnect Download List Mark Rate Redeem Register Reject Remove Report Request ' +
+      'Add Buy Cancel Change Claim Confirm Create Delete Disconnect Download List Mark Rate Redeem Register Reject Release Remove Report Request ' +
       'Reset Resolve Retrieve Return Revoke Schedule Set Sign Start Turn Unregister Update Upload'
     ).split(' '),
   );

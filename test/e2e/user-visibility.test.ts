@@ -98,7 +98,7 @@ const resolveDispute = async ({ token }: Viewer): Promise<Answer> => {
   return api('POST', `/payments/${id}/resolve`, { token, body: { outcome: 'returned', note: 'A test' } });
 };
 
-const settle = async (viewer: Viewer, how: 'pay' | 'reject'): Promise<Answer> =>
+const settle = async (viewer: Viewer, how: 'pay' | 'reject' | 'claim'): Promise<Answer> =>
   api('POST', `/payments/${await withdraw()}/${how}`, { token: viewer.token });
 
 interface Walk {
@@ -177,6 +177,7 @@ const WALKS: Record<string, Walk> = {
   },
   'POST /payments/{id}/pay': { as: ['operator'], call: (viewer) => settle(viewer, 'pay') },
   'POST /payments/{id}/reject': { as: ['operator'], call: (viewer) => settle(viewer, 'reject') },
+  'POST /payments/{id}/claim': { as: ['operator'], call: (viewer) => settle(viewer, 'claim') },
   'POST /payments/{id}/resolve': { as: ['operator'], call: resolveDispute },
   'GET /training-services': { as: ALL, call: get(() => '/training-services') },
   'POST /training-services': {

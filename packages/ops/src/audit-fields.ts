@@ -106,7 +106,8 @@ interface FieldKind {
 const VERBATIM = [
   ...['phone', 'bank_account_number', 'session_id', 'token_id', 'grant_id', 'system_user', 'product_id'],
   ...['trainer_license_image', 'trainer_license_media_id', 'license.image', 'license.mediaId', 'filename'],
-  ...['lat', 'lng', 'cityId', 'majorIds', 'opensAt', 'closesAt', 'meta.reference', 'source', 'mime_type'],
+  ...['lat', 'lng', 'cityId', 'majorIds', 'opensAt', 'closesAt', 'source', 'mime_type'],
+  ...['meta.reference', 'refused.reference', 'refused.code'],
   ...['boostable_id', 'attachable_id', 'events'],
 ];
 const USER: FieldKind = { write: user, isUser: true };

@@ -20,12 +20,19 @@ export interface Confirmation {
   facts: Content;
   /** More fields of the first form that the second form repeats. */
   repeated?: readonly string[];
+  /** Hidden fields of the second form. */
+  hidden?: Fields;
   /** Everything that must not have changed since it was shown. */
   state: readonly (string | number | null | undefined)[];
   /** A text field. `missing` is the message for an empty field, and is undefined if the text is optional. */
   field?: Pick<Field, 'name' | 'label' | 'missing' | 'apiName' | 'isLong'> | undefined;
-  /** Set if it has already been decided. The page says so, without a button. `isSame`: a second click gets the same response. */
+  /**
+   * Set if it has already been decided. The page says so, without a button. `isSame`: whether a second click gets the same response.
+   * Without it, the API says whether it is a second click.
+   */
   settled?: { text: Text; isSame?: boolean } | undefined;
+  /** What is below the form. */
+  more?: Content;
   /** Whether there is nothing to do. */
   isEmpty?: boolean;
   back: { query?: Parameters; label: Text };
@@ -37,6 +44,8 @@ interface DecisionOptions<Row> {
   find(operator: Operator, fields: Fields): Promise<Row | undefined>;
   /** The message if there is no row. */
   missing?: Message;
+  /** Handles the second form if there is no row anymore. Default: that message. */
+  late?: Action;
   /** The fields that identify the row. */
   fields(row: Row): Readonly<Record<string, string | number | undefined>>;
   label(row: Row, fields: Fields): Text;
@@ -44,6 +53,8 @@ interface DecisionOptions<Row> {
   rank?: 'secondary' | 'danger';
   confirmation(row: Row, operator: Operator, fields: Fields): Confirmation | Promise<Confirmation>;
   perform(operator: Operator, row: Row, fields: Fields): Promise<ApiAnswer>;
+  /** The text for a 409, above the row as it is then. Default: the message of the API, on the page of the section. */
+  refusal?(operator: Operator, answer: ApiAnswer, fields: Fields): Promise<string | undefined>;
   /** The notice afterwards, and the parameters that name its item. */
   done: string;
   of?(row: Row): Parameters;
@@ -83,7 +94,7 @@ interface Step {
 
 const page = (operator: Operator, step: Step): Content => {
   const { options, confirmation, label, repeated, fields, problem, hasChanged = false } = step;
-  const { title, lead, facts, field, settled, back } = confirmation;
+  const { title, lead, facts, hidden, field, settled, more, back } = confirmation;
   const inputs =
     field === undefined
       ? []
@@ -94,7 +105,7 @@ const page = (operator: Operator, step: Step): Content => {
   const buttons = (text: Text): Content =>
     form({
       query: back.query,
-      hidden: { ...repeated, [SHOWN]: markOf(operator, options.name, confirmation) },
+      hidden: { ...repeated, ...hidden, [SHOWN]: markOf(operator, options.name, confirmation) },
       content: inputsOf({ locale: operator.locale, problem }, inputs),
       buttons: [[CONFIRM + options.name, text, options.rank === 'danger' ? 'final' : undefined]],
       cancel: linkBack(message('ops.cancel')),
@@ -107,7 +118,8 @@ ${settled !== undefined && notice(settled.text)}
 ${settled === undefined && lead !== undefined && view`<p>${lead}</p>`}
 ${facts}
 ${problemOf({ problem }, inputs)}
-${label === undefined ? view`<p>${linkBack(back.label)}</p>` : buttons(label)}`,
+${label === undefined ? view`<p>${linkBack(back.label)}</p>` : buttons(label)}
+${more}`,
   );
 };
 
@@ -142,10 +154,11 @@ export const decision = <Row>(options: DecisionOptions<Row>): Decision<Row> => {
   const decide = async (operator: Operator, row: Row, fields: Fields): Promise<ActionResult> => {
     const step = await stepOf(operator, row, fields);
     const { confirmation } = step;
-    if (confirmation.settled?.isSame === true) return { done, query: of?.(row) ?? {} };
-    if (confirmation.settled !== undefined) return { shown: page(operator, step) };
-    if (step.label === undefined || !isMark(markOf(operator, name, confirmation), fields[SHOWN]))
-      return { shown: page(operator, { ...step, hasChanged: true }) };
+    const { settled, isEmpty } = confirmation;
+    if (settled?.isSame === true) return { done, query: of?.(row) ?? {} };
+    if (settled?.isSame === false) return { shown: page(operator, step) };
+    if (isEmpty === true || !isMark(markOf(operator, name, confirmation), fields[SHOWN]))
+      return { shown: page(operator, { ...step, hasChanged: settled === undefined }) };
     const refuse = (problem: Problem): ActionResult => ({
       shown: page(operator, { ...step, problem }),
       problem,
@@ -153,14 +166,23 @@ export const decision = <Row>(options: DecisionOptions<Row>): Decision<Row> => {
     const empty = problemOfField(operator, confirmation, undefined, fields);
     if (empty !== undefined) return refuse(empty);
     const answer = await perform(operator, row, fields);
+    const refusal = answer.status === 409 ? await options.refusal?.(operator, answer, fields) : undefined;
+    if (refusal !== undefined) {
+      const current = await stepOf(operator, (await find(operator, fields)) ?? row, fields);
+      const conflict = { status: answer.status, text: refusal, fields: {} };
+      return { shown: page(operator, { ...current, problem: conflict }), problem: conflict };
+    }
     const problem = problemOfField(operator, confirmation, answer, fields);
     return problem === undefined ? outcomeOf(answer, done, of?.(row)) : refuse(problem);
   };
   const withRow =
-    (act: (operator: Operator, row: Row, fields: Fields) => Promise<ActionResult>): Action =>
+    (
+      act: (operator: Operator, row: Row, fields: Fields) => Promise<ActionResult>,
+      late: Action = async (operator) => gone(operator, missing),
+    ): Action =>
     async (operator, fields) => {
       const row = await find(operator, fields);
-      return row === undefined ? gone(operator, missing) : act(operator, row, fields);
+      return row === undefined ? late(operator, fields) : act(operator, row, fields);
     };
   return {
     fields: identify,
@@ -169,7 +191,7 @@ export const decision = <Row>(options: DecisionOptions<Row>): Decision<Row> => {
       [name]: withRow(async (operator, row, fields) => ({
         shown: page(operator, await stepOf(operator, row, fields)),
       })),
-      [CONFIRM + name]: withRow(decide),
+      [CONFIRM + name]: withRow(decide, options.late),
     },
   };
 };

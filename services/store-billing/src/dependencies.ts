@@ -8,6 +8,7 @@ import type { Clock, Random } from '@fitness/shared/kernel/clock.ts';
 import { scaledDeadline } from '@fitness/shared/kernel/config.ts';
 import type { Journal } from '@fitness/shared/kernel/journal.ts';
 import type { Logger } from '@fitness/shared/kernel/log.ts';
+import type { KeyedDigest } from '@fitness/shared/kernel/settled-once.ts';
 import type { Outbox } from '@fitness/shared/messaging/outbox.ts';
 import type { Idempotency } from '@fitness/shared/mongo/idempotency.ts';
 import { type BackgroundTasks, createBackgroundTasks } from '@fitness/shared/runtime/background-tasks.ts';
@@ -35,6 +36,7 @@ export interface Dependencies {
   idempotency: Idempotency;
   purchaseJournal: Journal<JournaledPurchase>;
   backgroundTasks: BackgroundTasks;
+  digest: KeyedDigest;
   clock: Clock;
   realTime: Clock;
   random: Random;
@@ -97,6 +99,7 @@ export const createDependencies = async (
     idempotency,
     purchaseJournal: await openServiceJournal('store-purchases', confirmedPurchaseSchema, runtime, config),
     backgroundTasks,
+    digest: runtime.signer.digest,
     clock,
     realTime,
     random,

@@ -450,10 +450,10 @@ describe('the refund queue', () => {
 
 describe('POST /payments/store-purchases/refund-queue/:id/resolve', () => {
   const NOTE = 'Agreed with the user by phone';
-  const resolver = () => caller(newId(), ['payments.view_all', 'payments.resolve_disputes']);
+  const resolver = caller(newId(), ['payments.view_all', 'payments.resolve_disputes']);
   const resolve = (id: number, outcome: unknown, note: unknown = NOTE, send = harness.send) =>
     send('POST', `/payments/store-purchases/refund-queue/${id}/resolve`, {
-      as: resolver(),
+      as: resolver,
       body: { outcome, note },
     });
   const dueRefund = async () => {
@@ -539,18 +539,25 @@ describe('POST /payments/store-purchases/refund-queue/:id/resolve', () => {
     ['granted', 'refunded'],
     ['refunded', 'granted'],
   ])(
-    'repeating the resolution %s returns the row unchanged, and %s is then 409',
+    'repeating the resolution %s returns the row unchanged; another note or outcome, such as %s, gets 409 with whose it was',
     async (outcome, another) => {
       const { user, id } = await dueRefund();
       runOut();
       const first = await resolve(id, outcome);
-      const again = await resolve(id, outcome, 'Another note');
+      const again = await resolve(id, outcome);
       expect([again.status, again.text]).toEqual([200, first.text]);
-      const refused = await resolve(id, another);
-      expect([refused.status, refused.body]).toEqual([
-        409,
-        { message: 'This has already been resolved with a different outcome.' },
-      ]);
+      for (const refused of [await resolve(id, outcome, 'Another note'), await resolve(id, another)])
+        expect([refused.status, refused.body]).toEqual([
+          409,
+          {
+            message: 'This has already been settled.',
+            code: 'payments.already_settled',
+            settled_by: resolver.userId,
+            settled_at: expect.any(String),
+            outcome,
+            note: NOTE,
+          },
+        ]);
       expect(await subscriptionsOf(user.userId)).toBe(outcome === 'granted' ? 2 : 1);
     },
   );
@@ -570,11 +577,16 @@ describe('POST /payments/store-purchases/refund-queue/:id/resolve', () => {
     ]);
     await harness.service.idle();
     const row = await harness.database
-      .collection<{ _id: number; resolution: string }>('refund_queue')
+      .collection<{ _id: number; resolution: string; resolved_by: number | null }>('refund_queue')
       .findOne({ _id: id });
     const isGranted = row?.resolution === 'granted';
+    // The user's redemption may have been first, which is nobody's decision.
+    const isDecided = row?.resolved_by !== null;
     for (const [index, { status }] of answers.entries())
-      expect([index, status]).toEqual([index, outcomes[index % 2] === row?.resolution ? 200 : 409]);
+      expect([index, status]).toEqual([
+        index,
+        isDecided && outcomes[index % 2] === row?.resolution ? 200 : 409,
+      ]);
     expect(isGranted ? [200, 201] : [400]).toContain(redeemed.status);
     expect(await subscriptionsOf(user.userId)).toBe(isGranted ? 2 : 1);
     expect(await count(harness, 'store_purchases', { purchase_token: token })).toBe(isGranted ? 1 : 0);
@@ -589,7 +601,7 @@ describe('POST /payments/store-purchases/refund-queue/:id/resolve', () => {
       [{ outcome: 'refunded', note: 'x'.repeat(2_001) }, 'note'],
     ]) {
       const answer = await harness.send('POST', '/payments/store-purchases/refund-queue/1/resolve', {
-        as: resolver(),
+        as: resolver,
         body,
       });
       expect([body, answer.status, Object.keys(answer.body.errors ?? {})]).toEqual([body, 422, [field]]);

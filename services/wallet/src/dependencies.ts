@@ -7,6 +7,7 @@ import type { Clock, Random } from '@fitness/shared/kernel/clock.ts';
 import type { Journal } from '@fitness/shared/kernel/journal.ts';
 import type { Logger } from '@fitness/shared/kernel/log.ts';
 import type { RateLimiter } from '@fitness/shared/kernel/rate-limit.ts';
+import type { KeyedDigest } from '@fitness/shared/kernel/settled-once.ts';
 import type { Outbox } from '@fitness/shared/messaging/outbox.ts';
 import { connectMongo } from '@fitness/shared/mongo/connect.ts';
 import type { Idempotency } from '@fitness/shared/mongo/idempotency.ts';
@@ -42,6 +43,7 @@ export interface Dependencies {
   depositJournal: Journal<OpenedDeposit>;
   payoutJournal: Journal<Payout>;
   limiter: RateLimiter;
+  digest: KeyedDigest;
   clock: Clock;
   random: Random;
   log: Logger;
@@ -83,6 +85,7 @@ export const createDependencies = async (
     depositJournal: await openServiceJournal('deposits', openedDepositSchema, runtime, config),
     payoutJournal: await openServiceJournal('payouts', payoutSchema, runtime, config),
     limiter,
+    digest: runtime.signer.digest,
     clock,
     random,
     log,

@@ -1,6 +1,7 @@
 /** Every use case of the wallet. */
 import { createBlockers } from './app/blockers.ts';
 import { createBook } from './app/book.ts';
+import { createClaimWithdrawal, createReleaseWithdrawal } from './app/claim-withdrawal.ts';
 import { createCountPaymentHours } from './app/count-payment-hours.ts';
 import { createEraseAccount } from './app/erase-account.ts';
 import { createListDisputedDeposits } from './app/list-disputed-deposits.ts';
@@ -41,6 +42,8 @@ export const createUseCases = (dependencies: Dependencies) => {
     resolveDeposit: createResolveDeposit(dependencies),
     sweepDeposits: createSweepDeposits({ ...dependencies, settleDeposit }),
     requestWithdrawal: createRequestWithdrawal(dependencies),
+    claimWithdrawal: createClaimWithdrawal(dependencies),
+    releaseWithdrawal: createReleaseWithdrawal(dependencies),
     settleWithdrawal: createSettleWithdrawal(dependencies),
     recordStorePurchase: createRecordStorePurchase(dependencies),
     eraseAccount: createEraseAccount(dependencies),

@@ -3,7 +3,7 @@ import { createAuditObserver } from '@fitness/shared/testing/audit.ts';
 import { monitored } from '@fitness/shared/testing/commands.ts';
 import { testConfig } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { eraseAccount, type Harness, OPERATOR, startHarness, together } from './support.ts';
+import { eraseAccount, type Harness, OPERATOR, SECOND_OPERATOR, startHarness, together } from './support.ts';
 
 let harness: Harness;
 let observer: ReturnType<typeof createAuditObserver>;
@@ -22,9 +22,9 @@ const withdrawal = async (): Promise<{ id: number; userId: number }> => {
   return { id: answer.body.payment.id, userId: as.userId };
 };
 
-const settle = (id: number, verb: 'pay' | 'reject', body: unknown = {}) =>
+const settle = (id: number, verb: 'pay' | 'reject', body: unknown = {}, as = OPERATOR) =>
   harness.send('POST', `/payments/${id}/${verb}`, {
-    as: OPERATOR,
+    as,
     body,
     headers: { 'x-request-id': `${verb}-${id}` },
   });
@@ -40,8 +40,11 @@ const disputed = async (): Promise<{ id: number; userId: number }> => {
   return { id, userId: as.userId };
 };
 
-const resolve = (id: number, outcome: 'credited' | 'returned') =>
-  harness.send('POST', `/payments/${id}/resolve`, { as: OPERATOR, body: { outcome, note: 'By phone' } });
+const resolve = (id: number, outcome: 'credited' | 'returned', note = 'By phone') =>
+  harness.send('POST', `/payments/${id}/resolve`, { as: OPERATOR, body: { outcome, note } });
+
+const claim = (id: number, as: typeof OPERATOR, body: object = {}) =>
+  harness.send('POST', `/payments/${id}/claim`, { as, body });
 
 test.each([
   [
@@ -78,7 +81,7 @@ test.each([
     },
   ]);
   expect(written).toEqual(expect.arrayContaining(['ledger_entries', 'payments']));
-  const again = await observer.observe(() => settle(id, verb));
+  const again = await observer.observe(() => settle(id, verb, body));
   expect([again.result.status, again.entries]).toEqual([200, []]);
   const other = await observer.observe(() => settle(id, verb === 'pay' ? 'reject' : 'pay'));
   expect([other.result.status, other.entries]).toEqual([409, []]);
@@ -106,6 +109,81 @@ test.each([
     expect((await observer.observe(() => resolve(id, outcome))).entries).toEqual([]);
   },
 );
+
+test('a refused payment is recorded with its reference, which the erasure of the payer removes', async () => {
+  const { id, userId } = await withdrawal();
+  await settle(id, 'pay', { reference: '1111' });
+  const { result, entries } = await observer.observe(() =>
+    settle(id, 'pay', { reference: 'TRX-SARA' }, SECOND_OPERATOR),
+  );
+  expect(result.status).toBe(409);
+  expect(entries).toMatchObject([
+    {
+      actorId: SECOND_OPERATOR.userId,
+      action: 'withdrawal.pay_refused',
+      subjectId: id,
+      after: {
+        user_id: userId,
+        'meta.reference': '1111',
+        'refused.code': 'payments.already_settled',
+        'refused.reference': 'TRX-SARA',
+      },
+    },
+  ]);
+  await eraseAccount(harness, userId);
+  const stored = await harness.connection.collection('audit_entries').find({ subject_id: id }).toArray();
+  expect(stored).toHaveLength(2);
+  expect(JSON.stringify(stored)).not.toContain('SARA');
+});
+
+test('a refused payment of a claimed withdrawal is recorded; without a reference, and for a rejection, it is not', async () => {
+  const { id } = await withdrawal();
+  await claim(id, OPERATOR);
+  const { entries } = await observer.observe(() => settle(id, 'pay', { reference: '2222' }, SECOND_OPERATOR));
+  const refused = { 'refused.code': 'payments.claimed', 'refused.reference': '2222' };
+  expect(entries).toMatchObject([{ after: { 'claim.by': OPERATOR.userId, ...refused } }]);
+  const silent = await observer.observe(async () => [
+    (await settle(id, 'pay', {}, SECOND_OPERATOR)).status,
+    (await settle(id, 'reject', { reason: 'x' }, SECOND_OPERATOR)).status,
+  ]);
+  expect([silent.result, silent.entries]).toEqual([[409, 409], []]);
+});
+
+test('a refused resolution is recorded with its note', async () => {
+  const { id } = await disputed();
+  await resolve(id, 'credited');
+  const { result, entries } = await observer.observe(() => resolve(id, 'returned', 'By bank'));
+  expect(result.status).toBe(409);
+  expect(entries).toMatchObject([
+    { action: 'deposit.resolve_refused', subjectId: id, after: { 'refused.note': 'By bank' } },
+  ]);
+});
+
+test('claims, take-overs and releases are recorded with whose claim it was', async () => {
+  const { id } = await withdrawal();
+  const { entries } = await observer.observe(async () => {
+    await claim(id, OPERATOR);
+    await claim(id, SECOND_OPERATOR, { take_over: true });
+    await harness.send('DELETE', `/payments/${id}/claim`, { as: SECOND_OPERATOR });
+    await claim(id, OPERATOR);
+    await settle(id, 'pay', { reference: '1', take_over: true }, SECOND_OPERATOR);
+  });
+  const [first, second] = [OPERATOR.userId, SECOND_OPERATOR.userId];
+  expect(
+    entries.map(({ action, actorId, before, after }) => [
+      action,
+      actorId,
+      before?.['claim.by'],
+      after?.['claim.by'],
+    ]),
+  ).toEqual([
+    ['withdrawal.claim', first, null, first],
+    ['withdrawal.claim', second, first, second],
+    ['withdrawal.release', second, second, null],
+    ['withdrawal.claim', first, null, first],
+    ['withdrawal.pay', second, first, null],
+  ]);
+});
 
 test('one of twenty concurrent operators settles a withdrawal, and the log has one entry', async () => {
   const { id } = await withdrawal();

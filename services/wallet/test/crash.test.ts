@@ -4,7 +4,7 @@ import { testCrashes } from './crashes.ts';
 testCrashes({
   sale: [3],
   withdrawal: [10, 11],
-  rejection: [9, 10],
+  rejection: [10, 11],
   opening: [8],
   callback: [7],
   seal: [11],

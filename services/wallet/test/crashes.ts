@@ -46,6 +46,7 @@ const COMMANDS = {
   ],
   rejection: [
     'find payments',
+    'find payments',
     'find wallets',
     'findAndModify payments',
     'bulkWrite',
@@ -186,7 +187,8 @@ const openWithdrawal = async ({ as }: Case): Promise<string> => {
 
 const rejection: Scenario = {
   prepare: openWithdrawal,
-  request: ({ send }, { target }) => send('POST', `/payments/${target}/reject`, { as: OPERATOR }),
+  request: ({ send }, { target, key }) =>
+    send('POST', `/payments/${target}/reject`, { as: OPERATOR, headers: { 'idempotency-key': key } }),
 };
 
 const callback: Scenario = {

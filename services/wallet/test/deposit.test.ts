@@ -18,6 +18,7 @@ import {
   eraseAccount,
   type Harness,
   OPERATOR,
+  SECOND_OPERATOR,
   setZibalMode,
   startHarness,
   together,
@@ -548,17 +549,29 @@ describe('a gateway with unusual responses', () => {
       ['credited', 'returned'],
       ['returned', 'credited'],
     ])(
-      'a second resolution as %s returns the payment unchanged, and one as %s is rejected with 409',
+      'a second resolution as %s returns the payment unchanged; another note, operator or outcome, such as %s, gets 409 with whose it was',
       async (outcome, another) => {
         const { id } = await disputed();
         const first = await resolve(id, outcome);
-        const again = await resolve(id, outcome, 'Another note');
+        const again = await resolve(id, outcome);
         expect([again.status, again.text]).toEqual([200, first.text]);
-        const refused = await resolve(id, another);
-        expect([refused.status, refused.body]).toEqual([
-          409,
-          { message: 'This has already been resolved with a different outcome.' },
-        ]);
+        const bySecond = { as: SECOND_OPERATOR, body: { outcome, note: NOTE } };
+        for (const refused of [
+          await resolve(id, outcome, 'Another note'),
+          await resolve(id, another),
+          await other.send('POST', `/payments/${id}/resolve`, bySecond),
+        ])
+          expect([refused.status, refused.body]).toEqual([
+            409,
+            {
+              message: 'This has already been settled.',
+              code: 'payments.already_settled',
+              settled_by: OPERATOR.userId,
+              settled_at: expect.any(String),
+              outcome,
+              note: NOTE,
+            },
+          ]);
       },
     );
 

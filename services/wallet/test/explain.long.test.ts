@@ -229,7 +229,13 @@ const cases: [string, () => Promise<unknown>][] = [
   ['a deposit is claimed', () => payments().claimDeposit(20, at, at)],
   [
     'a withdrawal is settled',
-    inSession((session) => payments().settleWithdrawal(session, 3, { rejectedAt: null, meta: null })),
+    inSession((session) =>
+      payments().settleWithdrawal(session, 3, {
+        rejectedAt: null,
+        meta: null,
+        settlement: { by: 1, at: new Date(), mark: null },
+      }),
+    ),
   ],
   ['a user is erased', inSession((session) => payments().erasePersonal(session, 1, 400))],
   ['payments for the audit', inSession((session) => payments().after(1, 10, session))],

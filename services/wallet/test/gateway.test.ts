@@ -305,7 +305,10 @@ describe('concurrent requests and an erasure', () => {
     await erase(as.userId);
     harness.erase(as.userId);
     const answers = await together(20, (index) =>
-      harness.send('POST', `/payments/${id}/${index % 2 === 0 ? 'pay' : 'reject'}`, { as: OPERATOR }),
+      harness.send('POST', `/payments/${id}/${index % 2 === 0 ? 'pay' : 'reject'}`, {
+        as: OPERATOR,
+        body: { reference: 'TRX-1', reason: 'Closed' },
+      }),
     );
     const done = answers.filter(({ status }) => status === 200);
     expect([done.length, answers.filter(({ status }) => status === 409).length]).toEqual([10, 10]);

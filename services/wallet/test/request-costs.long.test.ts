@@ -144,16 +144,29 @@ const ROWS: RouteCost[] = [
   {
     route: 'POST /payments/:id/pay',
     as: OPERATOR,
-    commands: 10,
+    commands: 11,
     calls: ['ShowUsers'],
     request: settlement('pay', {}),
   },
   {
     route: 'POST /payments/:id/reject',
     as: OPERATOR,
-    commands: 12,
+    commands: 13,
     calls: ['ShowUsers'],
     request: settlement('reject', { reason: 'Wrong account' }),
+  },
+  {
+    route: 'POST /payments/:id/claim',
+    as: OPERATOR,
+    commands: 7,
+    calls: ['ShowUsers'],
+    request: settlement('claim', {}),
+  },
+  {
+    route: 'DELETE /payments/:id/claim',
+    as: OPERATOR,
+    commands: 3,
+    request: settlement('claim', {}),
   },
   {
     route: 'POST /payments/:id/resolve (credited)',

@@ -95,6 +95,9 @@ export const OPERATOR = caller(900_001, [
   'payments.resolve_disputes',
 ]);
 
+/** Another operator with the same permissions. */
+export const SECOND_OPERATOR = { ...OPERATOR, userId: 900_002 };
+
 /** A stand-in for identity. `state.down` makes its calls fail. */
 const startIdentity = async (people: Map<number, Person>) => {
   const state = { calls: 0, down: false };
@@ -148,7 +151,9 @@ export const startHarness = async (
   changes: Partial<WalletConfig> = {},
   options: { clock?: Clock } = {},
 ): Promise<Harness> => {
-  const people = new Map<number, Person>([[OPERATOR.userId, { id: OPERATOR.userId, bankAccount: null }]]);
+  const people = new Map<number, Person>(
+    [OPERATOR, SECOND_OPERATOR].map(({ userId }) => [userId, { id: userId, bankAccount: null }]),
+  );
   const cleanup = createCleanup();
   const sandbox = await startSandbox({ port: 0 });
   cleanup.defer('sandbox', () => sandbox.close());

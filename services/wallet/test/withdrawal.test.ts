@@ -183,37 +183,17 @@ describe('POST /payments/:id/pay and /reject', () => {
     expect(event.data).toMatchObject({ outcome: 'rejected' });
   });
 
-  test.each([
-    ['pay', 'reject'],
-    ['reject', 'pay'],
-  ])(
-    'a second %s returns the payment unchanged, and a %s after it is rejected with 409',
-    async (first, second) => {
-      const as = await userWithBalance(2_000);
-      const id = await withdraw(as, 2_000);
-      const settled = await send('POST', `/payments/${id}/${first}`, { as: OPERATOR });
-      const other = await send('POST', `/payments/${id}/${second}`, { as: OPERATOR });
-      expect([other.status, other.body]).toEqual([
-        409,
-        { message: 'This withdrawal has already been paid or rejected.' },
-      ]);
-      const again = await send('POST', `/payments/${id}/${first}`, { as: OPERATOR });
-      expect([again.status, again.text]).toEqual([200, settled.text]);
-      expect(await harness.balanceOf(as.userId)).toBe(first === 'pay' ? 0 : 2_000);
-      expect(await harness.connection.collection('ledger_entries').countDocuments({ payment_ids: id })).toBe(
-        2,
-      );
-    },
-  );
-
-  test('two operators on two processes have exactly one outcome, which all its calls return', async () => {
+  test('two operators on two processes have exactly one outcome, which only its repeats return', async () => {
     const processes = [send, apiClient('wallet', (await harness.replica()).url)] as const;
     const as = await userWithBalance(2_000);
     const id = await withdraw(as, 2_000);
     const answers = await together(20, async (index) => {
       const verb = index % 2 === 0 ? 'pay' : 'reject';
       const by = processes[index % 2 === 0 ? 0 : 1];
-      const { status, body } = await decided(() => by('POST', `/payments/${id}/${verb}`, { as: OPERATOR }));
+      const text = { reference: '1111', reason: 'Wrong' };
+      const { status, body } = await decided(() =>
+        by('POST', `/payments/${id}/${verb}`, { as: OPERATOR, body: text }),
+      );
       return { verb, status, body };
     });
     const settled = answers.filter(({ status }) => status === 200);
@@ -249,8 +229,10 @@ describe('POST /payments/:id/pay and /reject', () => {
       matches: ({ subject }) => subject === String(first.body.payment.id),
     });
     expect(event.data).toMatchObject({ outcome: 'rejected', amount: 1_000, reason: meta.reason });
-    const again = await send('POST', `${path}/reject`, { as: OPERATOR, body: { reason: 'Another one.' } });
+    const again = await send('POST', `${path}/reject`, { as: OPERATOR, body: { reason: meta.reason } });
     expect([again.status, again.body.payment.meta]).toEqual([200, meta]);
+    const other = await send('POST', `${path}/reject`, { as: OPERATOR, body: { reason: 'Another one.' } });
+    expect(other.status).toBe(409);
     expect((await send('GET', path, { as })).body.payment.meta).toEqual(meta);
     for (const body of [{ reason: null }, { reason: ' ' }])
       expect((await reject(body)).body.payment.meta).toEqual({ bank_account_number: ACCOUNT });
@@ -294,10 +276,8 @@ describe('POST /payments/:id/pay and /reject', () => {
     const meta = { bank_account_number: ACCOUNT, reference: '۱۴۰۵-TRX/77' };
     expect([first.status, first.body.payment.meta]).toEqual([200, meta]);
     const path = `/payments/${first.body.payment.id}`;
-    for (const body of [{ reference: 'another' }, undefined]) {
-      const again = await send('POST', `${path}/pay`, { as: OPERATOR, body });
-      expect([again.status, again.body.payment.meta]).toEqual([200, meta]);
-    }
+    const again = await send('POST', `${path}/pay`, { as: OPERATOR, body: { reference: meta.reference } });
+    expect([again.status, again.body.payment.meta]).toEqual([200, meta]);
     expect((await send('GET', path, { as })).body.payment.meta).toEqual(meta);
     for (const body of [{ reference: null }, { reference: ' ' }])
       expect((await pay(body)).body.payment.meta).toEqual({ bank_account_number: ACCOUNT });

@@ -7,7 +7,9 @@ export type KnownErrorCode =
   | "license_replaced"
   | "not_found"
   | "outcome_unknown"
+  | "payments.already_settled"
   | "payments.boost_already_live"
+  | "payments.claimed"
   | "payments.insufficient_balance"
   | "payments.own_service"
   | "payments.premium_already_active"
@@ -23,6 +25,7 @@ export type KnownErrorCode =
 
 /** The values of open text fields in this release, by schema and field. A later release may add values. */
 export interface KnownValues {
+  ClaimConflict: { code: "payments.claimed" };
   Crowd: { level: "low" | "medium" | "high" | "full" };
   DeletionBlocked: { code: "account_deletion_blocked" };
   DeletionBlocker: { code: "gym_ownership" | "unsettled_balance" | "pending_withdrawal" | "active_premium" | "active_trainees" };
@@ -34,10 +37,13 @@ export interface KnownValues {
   Payment: { type: "deposit" | "income" | "purchase" | "withdrawal" | "commission" | "store_purchase" };
   Post: { profile_type: "App\\Models\\Gym" | "App\\Models\\User" };
   ProviderError: { code: "payments.provider_error" };
+  RefundConflict: { code: "payments.already_settled"; outcome: "refunded" | "granted" };
+  ResolutionConflict: { code: "payments.already_settled"; outcome: "credited" | "returned" };
   ResolvedStorePurchaseRefund: { reason: "already_running" | "target_gone"; resolution: "refunded" | "granted" };
   StorePurchaseRefund: { reason: "already_running" | "target_gone" };
   Trainee: { status: "active" | "delivered" };
   Unavailable: { code: "outcome_unknown" };
   User: { gender: "male" | "female" | "other" };
   UserConflict: { code: "license_replaced" };
+  WithdrawalConflict: { code: "payments.already_settled" | "payments.claimed"; outcome: "paid" | "rejected" };
 }

@@ -425,6 +425,11 @@ export const METHODS = {
     ]
   },
   "withdrawals": {
+    "claim": [
+      "POST",
+      "/api/v1/payments/{id}/claim",
+      "body"
+    ],
     "create": [
       "POST",
       "/api/v1/payments/withdrawals",
@@ -439,6 +444,11 @@ export const METHODS = {
       "POST",
       "/api/v1/payments/{id}/reject",
       "body"
+    ],
+    "release": [
+      "DELETE",
+      "/api/v1/payments/{id}/claim",
+      "none"
     ]
   }
 } as const;

@@ -8,7 +8,8 @@ import { type List, list, type RowOf } from '../list.ts';
 import { idIn, type Operator } from '../operator.ts';
 import { balances, readPayment } from '../payment.ts';
 import { productName, type Refund, readRefundDetails, refundFacts } from '../refund.ts';
-import type { Section } from '../section.ts';
+import { gone, outcomeOf, type Section } from '../section.ts';
+import { settledRefusal } from '../settled-once.ts';
 import { LATE_AFTER_MS } from '../waiting.ts';
 
 export const disputedDeposits = call('GET /payments/deposit/disputed', ['payments.view_all']);
@@ -25,6 +26,7 @@ const resolveRefund = call(
 );
 
 const NOTE = { name: 'note', label: message('ops.note'), missing: message('enter.note'), isLong: true };
+const CLOSED = message('ops.refund.closed');
 const BACK = { label: message('ops.disputes.all') };
 
 /** The report of the bank gateway is set for an open dispute. */
@@ -76,7 +78,7 @@ const settledText = (outcome: 'credited' | 'returned', { id, amount }: Deposit['
 
 type DepositOutcome = 'credited' | 'returned';
 /** Undefined while the dispute is open. */
-const outcomeOf = ({ meta }: Deposit['payment']): DepositOutcome | undefined =>
+const resolvedAs = ({ meta }: Deposit['payment']): DepositOutcome | undefined =>
   meta?.resolution?.outcome as DepositOutcome | undefined;
 
 const depositDecision = (outcome: DepositOutcome): Decision<Deposit> =>
@@ -102,20 +104,21 @@ const depositDecision = (outcome: DepositOutcome): Decision<Deposit> =>
     confirmation: async (deposit, operator) => {
       const { payment, reported } = deposit;
       const { id, user_id: userId, amount } = payment;
-      const settled = outcomeOf(payment);
+      const settled = resolvedAs(payment);
       const isCredit = outcome === 'credited' && settled === undefined;
       return {
         title: message(`ops.${outcome}.title`, { id }),
         lead: message(`ops.${outcome}.lead`),
         facts: depositFacts(deposit, isCredit ? await creditFacts(operator, deposit) : []),
         state: [id, userId, amount, reported?.charged_rial],
-        settled: settled && { text: settledText(settled, payment), isSame: settled === outcome },
+        settled: settled && { text: settledText(settled, payment) },
         field: NOTE,
         back: BACK,
       };
     },
     perform: (operator, { payment: { id } }, { note = '' }) =>
       resolve.send(operator, { id, body: { outcome, note } }),
+    refusal: (operator, answer, { note = '' }) => settledRefusal(operator, answer, note),
   });
 
 const refundDecision = (outcome: 'refunded' | 'granted'): Decision<Refund> =>
@@ -128,7 +131,16 @@ const refundDecision = (outcome: 'refunded' | 'granted'): Decision<Refund> =>
     label: (refund) => (operator) => message(`ops.${outcome}`, { product: productName(operator, refund) }),
     rank: outcome === 'granted' ? 'danger' : 'secondary',
     find: (operator, { refund_id: id }) => refunds.find(operator, idIn(id)),
-    missing: message('ops.refund.closed'),
+    missing: CLOSED,
+    // Whether this operator has closed it or another one, the API says, and records it.
+    late: async (operator, { refund_id: text, note = '' }) => {
+      const id = idIn(text);
+      if (id === undefined || note === '') return gone(operator, CLOSED);
+      const answer = await resolveRefund.send(operator, { id, body: { outcome, note } });
+      const refusal = answer.status === 409 ? await settledRefusal(operator, answer, note) : undefined;
+      if (refusal === undefined) return outcomeOf(answer, outcome, { refund: id });
+      return { refused: { ...answer, body: { message: refusal } } };
+    },
     confirmation: async (refund, operator) => {
       const { id, user_id: userId, product_id: productId, channel } = refund;
       return {
@@ -142,6 +154,7 @@ const refundDecision = (outcome: 'refunded' | 'granted'): Decision<Refund> =>
     },
     perform: (operator, { id }, { note = '' }) =>
       resolveRefund.send(operator, { id, body: { outcome, note } }),
+    refusal: (operator, answer, { note = '' }) => settledRefusal(operator, answer, note),
   });
 
 const returned = depositDecision('returned');
@@ -200,7 +213,7 @@ export const disputes: Section = {
     const { payment: paymentId, refund } = operator.query;
     if (done === 'credited' || done === 'returned') {
       const payment = await readPayment(operator, paymentId);
-      return payment && outcomeOf(payment) === done ? settledText(done, payment) : undefined;
+      return payment && resolvedAs(payment) === done ? settledText(done, payment) : undefined;
     }
     // A closed refund cannot be read. The notice has only its number, and appears only if the refund is not open.
     const id = idIn(refund);

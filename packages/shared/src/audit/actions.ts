@@ -17,8 +17,15 @@ export const AUDIT_ACTIONS = [
   'role.update',
   'withdrawal.pay',
   'withdrawal.reject',
+  /** An operator claimed a withdrawal, or took it over from another one. */
+  'withdrawal.claim',
+  'withdrawal.release',
+  /** A decision was refused, although its operator may already have sent money. */
+  'withdrawal.pay_refused',
   'deposit.resolve',
+  'deposit.resolve_refused',
   'refund.resolve',
+  'refund.resolve_refused',
   /** An operator has bought a boost for another user's target. */
   'boost.buy',
   'gym.update',

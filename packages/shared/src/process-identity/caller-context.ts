@@ -2,13 +2,14 @@
  * The signed caller context. The gateway authenticates the caller and signs the result for a few seconds; services
  * refuse requests and calls without a valid signature. A process signs with its own key, for one other process.
  */
-import { sign, verify } from 'node:crypto';
+import { createHmac, hkdfSync, sign, verify } from 'node:crypto';
 import { z } from 'zod';
 import { ALL_TOKEN_KINDS, type Caller, GUEST, SESSION_PAGES } from '../kernel/caller.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { unavailable } from '../kernel/error.ts';
 import { isPermission } from '../kernel/permissions.ts';
 import type { ProcessName } from '../kernel/process-name.ts';
+import type { KeyedDigest } from '../kernel/settled-once.ts';
 import type { ProcessKeys } from './process-keys.ts';
 
 /** The calling process, and the user on whose behalf it calls, if any. */
@@ -57,6 +58,8 @@ export interface CallerSigner {
    * arrives here. A 401 would wrongly tell the user that their token is invalid.
    */
   verify(context: string | undefined): InternalContext | undefined;
+  /** Changes with the key of this process, so it suits what is compared for hours or days. */
+  digest: KeyedDigest;
 }
 
 interface CallerSignerOptions {
@@ -115,8 +118,15 @@ export const createCallerSigner = ({ keys, clock }: CallerSignerOptions): Caller
       verified.set(text, { context, expiresAt: claims.exp });
       return context;
     },
+    digest: (purpose, text) => {
+      const { d = '' } = keys.own().key.export({ format: 'jwk' });
+      const key = hkdfSync('sha256', d, '', purpose, DIGEST_BYTES);
+      return createHmac('sha256', Buffer.from(key)).update(text).digest('base64url');
+    },
   };
 };
+
+const DIGEST_BYTES = 32;
 
 const encode = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
 

@@ -267,6 +267,7 @@ const signerOfAll: CallerSigner = {
     const audience = PROCESSES.find((process) => text.includes(`"aud":"${process}"`));
     return audience === undefined ? undefined : signerOf(audience).verify(context);
   },
+  digest: (purpose, text) => signerOf('gateway').digest(purpose, text),
 };
 
 const callListeners = new Set<(method: string) => void>();

@@ -32,7 +32,7 @@ export interface ConfirmedPurchase {
   /** Its row in the refund queue, which the grant removes from the queue. */
   refund: Refund | undefined;
   /** The operator who grants it; null when the user or a background job does. */
-  operator: { id: number; note: string } | null;
+  operator: { id: number; note: string; mark: string } | null;
   transactionTimeoutMs: number;
 }
 
@@ -209,8 +209,8 @@ const leaveRefundQueue = async (
   if (refund === undefined) return;
   const note =
     operator === null ? null : await noteUnlessErased(dependencies, session, refund.userId, operator.note);
-  const resolvedBy = operator?.id ?? null;
-  const resolution = { outcome: 'granted' as const, note, resolvedBy, resolvedAt: now };
+  const by = { resolvedBy: operator?.id ?? null, mark: operator?.mark };
+  const resolution = { outcome: 'granted' as const, note, ...by, resolvedAt: now };
   if (!(await dependencies.store.refunds.markGranted(session, refund.id, resolution)))
     throw new RefundedError();
   if (operator !== null) await recordRefundResolution(dependencies, session, refund, resolution);

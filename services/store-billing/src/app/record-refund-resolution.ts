@@ -1,4 +1,5 @@
 import type { AuditState } from '@fitness/shared/audit/log.ts';
+import type { AppError } from '@fitness/shared/kernel/error.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { Refund, RefundResolution } from '../domain/refund.ts';
@@ -23,22 +24,42 @@ export const recordRefundResolution = async (
   refund: Refund,
   resolution: RefundResolution,
 ): Promise<void> => {
-  const stateOf = (now: RefundResolution | null): AuditState => ({
-    personId: refund.userId,
-    values: {
-      user_id: refund.userId,
-      product_id: refund.productId,
-      resolution: now?.outcome ?? null,
-      note: now?.note ?? null,
-    },
-  });
   await publishRefundResolved({ outbox }, session, refund, resolution.outcome);
   await audit.record(session, {
     actorId: resolution.resolvedBy,
     action: 'refund.resolve',
     subject: { type: 'refund', id: refund.id },
-    before: stateOf(null),
-    after: stateOf(resolution),
+    before: stateOf(refund, null),
+    after: stateOf(refund, resolution),
     isPersonal: store.refunds.isPersonal,
   });
 };
+
+/** The operator of a refused resolution may already have returned the money. */
+export const recordRefusedResolution = async (
+  { store, audit }: Pick<Dependencies, 'store' | 'audit'>,
+  session: ClientSession,
+  refund: Refund,
+  refused: { operatorId: number; note: string; refusal: AppError },
+): Promise<void> => {
+  const { personId, values } = stateOf(refund, refund.resolution);
+  const entered = { 'refused.code': refused.refusal.code, 'refused.note': refused.note };
+  await audit.record(session, {
+    actorId: refused.operatorId,
+    action: 'refund.resolve_refused',
+    subject: { type: 'refund', id: refund.id },
+    before: { personId, values: {} },
+    after: { personId, values: { ...values, ...entered } },
+    isPersonal: (path) => path === 'refused.note' || store.refunds.isPersonal(path),
+  });
+};
+
+const stateOf = ({ userId, productId }: Refund, resolution: RefundResolution | null): AuditState => ({
+  personId: userId,
+  values: {
+    user_id: userId,
+    product_id: productId,
+    resolution: resolution?.outcome ?? null,
+    note: resolution?.note ?? null,
+  },
+});

@@ -62,3 +62,15 @@ export const toResolvedRefundResource = (
   resolved_by: refund.resolution.resolvedBy,
   resolved_at: formatTimestamp(refund.resolution.resolvedAt),
 });
+
+/** 409 for a purchase that cannot be granted, or was closed by another decision, which has more fields. */
+export const refundConflictSchema = z
+  .object({
+    message: z.string(),
+    code: z.enum(['payments.already_settled']).optional(),
+    settled_by: resolvedRefundSchema.shape.resolved_by.optional(),
+    settled_at: resolvedRefundSchema.shape.resolved_at.nullable().optional(),
+    outcome: resolvedRefundSchema.shape.resolution.optional(),
+    note: resolvedRefundSchema.shape.note.optional(),
+  })
+  .meta({ id: 'RefundConflict' });

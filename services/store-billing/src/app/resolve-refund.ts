@@ -1,15 +1,20 @@
 /**
- * Lets an operator close a row of the refund queue, because the money was returned or the purchase is granted after all. A
- * repeat changes nothing.
+ * Lets an operator close a row of the refund queue, because the money was returned or the purchase is granted after all. The
+ * operator may repeat the request. For a row that was closed otherwise it is refused, and the refusal is in the audit log.
  */
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { type AppError, conflict, message, notFound, unavailable } from '@fitness/shared/kernel/error.ts';
+import { alreadySettled, decisionMark } from '@fitness/shared/kernel/settled-once.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { type Order, slotOf } from '../domain/grant.ts';
 import type { Refund, RefundOutcome } from '../domain/refund.ts';
 import { alertRefusedCredentials } from './alert-refused-credentials.ts';
 import { grantStorePurchase } from './grant-store-purchase.ts';
-import { noteUnlessErased, recordRefundResolution } from './record-refund-resolution.ts';
+import {
+  noteUnlessErased,
+  recordRefundResolution,
+  recordRefusedResolution,
+} from './record-refund-resolution.ts';
 
 interface Resolution {
   outcome: RefundOutcome;
@@ -19,6 +24,7 @@ interface Resolution {
 interface Work extends Resolution {
   refund: Refund;
   operatorId: number;
+  mark: string;
 }
 
 type Resolved = Refund & { resolution: NonNullable<Refund['resolution']> };
@@ -30,27 +36,39 @@ type Resolved = Refund & { resolution: NonNullable<Refund['resolution']> };
 export const createResolveRefund =
   (dependencies: Dependencies) =>
   async (id: number, resolution: Resolution, caller: UserCaller): Promise<Resolved> => {
-    const { refunds } = dependencies.store;
+    const { store, digest } = dependencies;
+    const { refunds } = store;
     const refund = await refunds.find(id);
     if (refund === undefined) throw notFound();
+    const { outcome, note } = resolution;
+    const decision = { operatorId: caller.userId, outcome, text: note, key: undefined };
+    // A note is never empty, so there is a mark.
+    const mark = decisionMark(digest, `refund ${id}`, decision) as string;
     if (refund.resolution === null) {
-      const work = { ...resolution, refund, operatorId: caller.userId };
-      await (resolution.outcome === 'granted' ? grant(dependencies, work) : markRefunded(dependencies, work));
+      const work = { outcome, note, refund, operatorId: caller.userId, mark };
+      await (outcome === 'granted' ? grant(dependencies, work) : markRefunded(dependencies, work));
     }
     // Another operator, the user or the store may have been first.
     const after = (await refunds.find(id)) ?? refund;
-    if (!isResolvedAs(after, resolution.outcome))
-      throw conflict('payments.already_resolved', message('payments.already_resolved'));
-    return after;
+    if (after.resolution?.mark === mark) return { ...after, resolution: after.resolution };
+    const refusal = refusalOf(after);
+    await store.transaction((session) =>
+      recordRefusedResolution(dependencies, session, after, { operatorId: caller.userId, note, refusal }),
+    );
+    throw refusal;
   };
 
-const isResolvedAs = (refund: Refund, outcome: RefundOutcome): refund is Resolved =>
-  refund.resolution?.outcome === outcome;
+/** A purchase that was granted in the meantime can still be in the queue. */
+const refusalOf = ({ resolution }: Refund): AppError => {
+  if (resolution === null) return notGrantable();
+  const { outcome, note, resolvedBy, resolvedAt, mark } = resolution;
+  return alreadySettled({ outcome, operatorId: resolvedBy, at: resolvedAt, mark, text: { note } });
+};
 
 /** Does nothing if the row has left the queue in the meantime. */
 const close = async (
   dependencies: Dependencies,
-  { refund, outcome, note, operatorId }: Work,
+  { refund, outcome, note, operatorId, mark }: Work,
 ): Promise<void> => {
   const { store, clock } = dependencies;
   await store.transaction(async (session) => {
@@ -59,6 +77,7 @@ const close = async (
       note: await noteUnlessErased(dependencies, session, refund.userId, note),
       resolvedBy: operatorId,
       resolvedAt: clock.now(),
+      mark,
     };
     const isClosed =
       outcome === 'granted'
@@ -78,7 +97,7 @@ const markRefunded = async (dependencies: Dependencies, work: Work): Promise<voi
 
 /** Grants the purchase like a redemption by the user, which a running subscription or boost prevented earlier. */
 const grant = async (dependencies: Dependencies, work: Work): Promise<void> => {
-  const { refund, note, operatorId } = work;
+  const { refund, note, operatorId, mark } = work;
   const { store, channel, targets, clock, requestTransactionTimeoutMs } = dependencies;
   const order = orderOf(dependencies, refund);
   const attempt = await store.attempts.find(refund.attemptId);
@@ -99,7 +118,7 @@ const grant = async (dependencies: Dependencies, work: Work): Promise<void> => {
     grantId: await store.grants.nextId(order.offer.kind),
     isNewSlot: slot === 'missing',
     refund,
-    operator: { id: operatorId, note },
+    operator: { id: operatorId, note, mark },
     transactionTimeoutMs: requestTransactionTimeoutMs,
   });
   if (granted.outcome === 'refused') throw notGrantable();

@@ -17,6 +17,8 @@ export interface RefundResolution {
   /** User id of the operator. */
   resolvedBy: number | null;
   resolvedAt: Date;
+  /** See `decisionMark`. Undefined without an operator, and for a resolution of an older release. */
+  mark?: string | undefined;
 }
 
 export interface Refund extends Presentation {

@@ -66,14 +66,16 @@ const fromDocument = (document: RefundDocument): Refund => ({
           note: document.note ?? null,
           resolvedBy: document.resolved_by ?? null,
           resolvedAt: document.resolved_at,
+          mark: document.mark,
         },
 });
 
-const toResolutionFields = ({ outcome, note, resolvedBy, resolvedAt }: RefundResolution) => ({
+const toResolutionFields = ({ outcome, note, resolvedBy, resolvedAt, mark }: RefundResolution) => ({
   resolution: outcome,
   note,
   resolved_by: resolvedBy,
   resolved_at: resolvedAt,
+  ...(mark === undefined ? {} : { mark }),
   look_due_at: null,
 });
 

@@ -15,7 +15,7 @@ import {
   withdrawalMetaOf,
   withoutPersonalData,
 } from '../domain/payment.ts';
-import { type PaymentMeta, paymentMetaSchema } from '../domain/payment-meta.ts';
+import { paymentMetaSchema, type ShownMeta } from '../domain/payment-meta.ts';
 
 export const paymentSchema = z
   .object({
@@ -110,13 +110,18 @@ const toResolution = ({ outcome, note, resolvedBy, resolvedAt }: DisputeResoluti
  * Only operators see the resolution of a dispute. The user of a withdrawal and operators who settle it see its bank account.
  * Restricted and OAuth tokens do not: the permission to read payments does not cover the profile.
  */
-const shownMeta = (payment: Payment, viewer: Caller): PaymentMeta | null => {
+const shownMeta = (payment: Payment, viewer: Caller): ShownMeta | null => {
   const resolution = payment.gateway?.resolution ?? null;
   if (resolution !== null && can(viewer, 'payments.view_all'))
     return { ...depositMetaOf(payment), resolution: toResolution(resolution) };
   const withdrawal = withdrawalMetaOf(payment);
   if (withdrawal === undefined) return payment.meta;
-  if (isOwn(viewer, payment.userId) || can(viewer, 'payments.settle_withdrawals')) return withdrawal;
+  if (can(viewer, 'payments.settle_withdrawals')) {
+    const { claim } = payment;
+    if (claim === null) return withdrawal;
+    return { ...withdrawal, claimed_by: claim.by, claimed_until: formatTimestamp(claim.until) };
+  }
+  if (isOwn(viewer, payment.userId)) return withdrawal;
   const { bank_account_number: _hidden, ...shown } = withdrawal;
   return shown;
 };

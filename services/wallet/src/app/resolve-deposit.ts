@@ -1,7 +1,11 @@
-/** An operator closes a disputed deposit once, as credited or as returned to the payer. A repeat changes nothing. */
+/**
+ * An operator closes a disputed deposit once, as credited or as returned to the payer. The operator may repeat the request; anybody else
+ * is refused, and the refusal is in the audit log.
+ */
 import type { AuditState } from '@fitness/shared/audit/log.ts';
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
-import { conflict, message, notFound } from '@fitness/shared/kernel/error.ts';
+import { type AppError, conflict, message, notFound } from '@fitness/shared/kernel/error.ts';
+import { alreadySettled, decisionMark, isRepeatOf } from '@fitness/shared/kernel/settled-once.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { verifiedFields } from '../domain/deposit.ts';
@@ -15,7 +19,7 @@ interface Resolution {
   note: string;
 }
 
-/** Throws 404 for a payment that is not a deposit. Throws 409 for one that is not disputed, or has the other outcome. */
+/** Throws 404 for a payment that is not a deposit. Throws 409 for one that is not disputed, or was closed otherwise. */
 export type ResolveDeposit = (
   id: number,
   resolution: Resolution,
@@ -23,48 +27,83 @@ export type ResolveDeposit = (
 ) => Promise<PaymentResource>;
 
 export const createResolveDeposit =
-  (dependencies: Pick<Dependencies, 'store' | 'outbox' | 'clock' | 'users' | 'audit'>): ResolveDeposit =>
+  (dependencies: Dependencies): ResolveDeposit =>
   async (id, { outcome, note }, caller) => {
-    const { store, clock, users, audit } = dependencies;
+    const { store, clock, users, digest } = dependencies;
     const deposit = await store.payments.find(id);
     if (deposit?.type !== 'deposit') throw notFound();
-    const isUnresolved = deposit.gateway?.state === 'mismatch';
-    if (!isUnresolved) assertResolvedAs(deposit, outcome);
     // Fetched before the resolution: if identity does not respond, nothing has changed.
     const usersById = await users.find([deposit.userId], caller, { withErased: true });
-    const resolve = async (session: ClientSession): Promise<Payment> => {
-      const isErased = (await store.wallets.find(session, deposit.userId))?.erased === true;
+    const decision = { operatorId: caller.userId, outcome, text: note, key: undefined };
+    const mark = decisionMark(digest, `payment ${id}`, decision);
+    const { payment, refusal } = await store.transaction(async (session) => {
       const current = (await store.payments.find(id, session)) ?? deposit;
-      if (current.gateway?.state !== 'mismatch') {
-        assertResolvedAs(current, outcome);
-        return current;
+      const refused = refusalOf(current, mark);
+      if (refused !== undefined) {
+        await recordRefusal(dependencies, session, { deposit: current, note, caller, refusal: refused });
+        return { payment: current, refusal: refused };
       }
-      const resolution = {
-        outcome,
-        note: isErased ? null : note,
-        resolvedBy: caller.userId,
-        resolvedAt: clock.now(),
-      };
-      const after =
-        outcome === 'credited'
-          ? await credit(dependencies, session, current, resolution, isErased)
-          : await giveBack(dependencies, session, id, resolution);
-      await audit.record(session, {
-        actorId: caller.userId,
-        action: 'deposit.resolve',
-        subject: { type: 'payment', id },
-        before: stateOf(current),
-        after: stateOf(after),
-        isPersonal: store.payments.isPersonal,
-      });
-      return after;
-    };
-    const resolved = isUnresolved ? await store.transaction(resolve) : deposit;
-    return toPaymentResource(resolved, caller, usersById.get(deposit.userId), undefined);
+      if (current.gateway?.state !== 'mismatch') return { payment: current };
+      const resolution = { outcome, note, resolvedBy: caller.userId, resolvedAt: clock.now(), mark };
+      return { payment: await resolve(dependencies, session, current, resolution) };
+    });
+    if (refusal !== undefined) throw refusal;
+    return toPaymentResource(payment, caller, usersById.get(deposit.userId), undefined);
   };
 
+/** Undefined for a dispute that is open, or was closed by the same decision. */
+const refusalOf = ({ gateway }: Payment, mark: string | null): AppError | undefined => {
+  if (gateway?.state === 'mismatch') return undefined;
+  const resolution = gateway?.resolution ?? null;
+  if (resolution === null) return conflict('payments.not_disputed', message('payments.not_disputed'));
+  const { outcome, note, resolvedBy, resolvedAt } = resolution;
+  const made = { outcome, operatorId: resolvedBy, at: resolvedAt, mark: resolution.mark, text: { note } };
+  return isRepeatOf(made, mark) ? undefined : alreadySettled(made);
+};
+
+const recordRefusal = async (
+  { store, audit }: Dependencies,
+  session: ClientSession,
+  refused: { deposit: Payment; note: string; caller: UserCaller; refusal: AppError },
+): Promise<void> => {
+  const { deposit, note, caller, refusal } = refused;
+  const { personId, values } = stateOf(deposit);
+  await audit.record(session, {
+    actorId: caller.userId,
+    action: 'deposit.resolve_refused',
+    subject: { type: 'payment', id: deposit.id },
+    before: { personId, values: {} },
+    after: { personId, values: { ...values, 'refused.code': refusal.code, 'refused.note': note } },
+    isPersonal: (path) => path === 'refused.note' || store.payments.isPersonal(path),
+  });
+};
+
+const resolve = async (
+  dependencies: Dependencies,
+  session: ClientSession,
+  deposit: Payment,
+  decision: DisputeResolution,
+): Promise<Payment> => {
+  const { store, audit } = dependencies;
+  const isErased = (await store.wallets.find(session, deposit.userId))?.erased === true;
+  const resolution = isErased ? { ...decision, note: null } : decision;
+  const after =
+    resolution.outcome === 'credited'
+      ? await credit(dependencies, session, deposit, resolution, isErased)
+      : await giveBack(dependencies, session, deposit.id, resolution);
+  await audit.record(session, {
+    actorId: resolution.resolvedBy,
+    action: 'deposit.resolve',
+    subject: { type: 'payment', id: deposit.id },
+    before: stateOf(deposit),
+    after: stateOf(after),
+    isPersonal: store.payments.isPersonal,
+  });
+  return after;
+};
+
 /** The audited values, named like the stored fields. */
-const stateOf = ({ userId, amount, isDone, gateway }: Payment): AuditState => ({
+const stateOf = ({ userId, amount, isDone, gateway }: Payment): AuditState & { personId: number } => ({
   personId: userId,
   values: {
     user_id: userId,
@@ -116,11 +155,4 @@ const giveBack = async (
 const assertResolved = (deposit: Payment | undefined): Payment => {
   if (deposit === undefined) throw new Error('A disputed deposit was changed in the same transaction');
   return deposit;
-};
-
-const assertResolvedAs = (deposit: Payment, outcome: DisputeOutcome): void => {
-  const resolution = deposit.gateway?.resolution ?? null;
-  if (resolution === null) throw conflict('payments.not_disputed', message('payments.not_disputed'));
-  if (resolution.outcome !== outcome)
-    throw conflict('payments.already_resolved', message('payments.already_resolved'));
 };

@@ -1,21 +1,40 @@
-/** An operator pays or rejects a withdrawal, once (specification 3.3). A repeat changes nothing. */
+/**
+ * An operator pays or rejects a withdrawal, once (specification 3.3). The operator may repeat the request; anybody else is refused, and
+ * the refusal of a payment is in the audit log, because the money may have been sent twice.
+ */
 import type { AuditState } from '@fitness/shared/audit/log.ts';
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
-import { conflict, message, notFound } from '@fitness/shared/kernel/error.ts';
+import type { AppError } from '@fitness/shared/kernel/error.ts';
+import { alreadySettled, decisionMark, isRepeatOf } from '@fitness/shared/kernel/settled-once.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { payoutRows, releaseRows } from '../domain/booking.ts';
 import { createEntry, type LedgerEntry } from '../domain/ledger.ts';
-import { isOpenWithdrawal, type Payment, withdrawalMetaOf } from '../domain/payment.ts';
+import { type Payment, withdrawalMetaOf } from '../domain/payment.ts';
 import type { WithdrawalMeta } from '../domain/payment-meta.ts';
+import { claimRefusal, settledDecision, withdrawalFor } from './operators-withdrawal.ts';
 import { type PaymentResource, toPaymentResource } from './payment-resource.ts';
 import { publishWithdrawalSettled } from './publish.ts';
 
-type Settlement =
-  /** `reference` is the bank's reference number of the transfer. */
-  { outcome: 'paid'; reference: string | null } | { outcome: 'rejected'; reason: string | null };
+interface Settlement {
+  outcome: 'paid' | 'rejected';
+  /** The bank's reference number of the transfer, or the reason of the rejection. */
+  text: string | null;
+  /** Whether the claim of another operator does not matter. */
+  takeOver: boolean;
+  /** `Idempotency-Key` */
+  key: string | undefined;
+}
 
-/** Throws 404 for a payment that is not a withdrawal, and 409 for one that was settled with the other outcome. */
+interface Attempt extends Settlement {
+  operatorId: number;
+  mark: string | null;
+}
+
+/**
+ * Throws 404 for a payment that is not a withdrawal, 403 for the caller's own, and 409 for one that is settled or that another operator
+ * has claimed.
+ */
 export type SettleWithdrawal = (
   id: number,
   settlement: Settlement,
@@ -23,56 +42,90 @@ export type SettleWithdrawal = (
 ) => Promise<PaymentResource>;
 
 export const createSettleWithdrawal =
-  ({ store, outbox, clock, users, audit, payoutJournal }: Dependencies): SettleWithdrawal =>
+  (dependencies: Dependencies): SettleWithdrawal =>
   async (id, settlement, caller) => {
-    const { outcome } = settlement;
-    const withdrawal = await store.payments.find(id);
-    if (withdrawal?.type !== 'withdrawal') throw notFound();
-    const { userId } = withdrawal;
-    const isSettled = !isOpenWithdrawal(withdrawal);
-    if (isSettled) assertSettledAs(withdrawal, outcome);
+    const { store, clock, users, digest, payoutJournal } = dependencies;
+    const withdrawal = await withdrawalFor(dependencies, id, caller);
+    const { userId, amount, createdAt } = withdrawal;
+    const decision = { ...settlement, operatorId: caller.userId };
+    const attempt = { ...decision, mark: decisionMark(digest, `payment ${id}`, decision) };
     // Fetched before the settlement: if identity does not respond, nothing has changed.
     const usersById = await users.find([userId], caller, { withErased: true });
     // Written before the settlement: the operator has already paid at the bank, even if the transaction fails.
-    if (outcome === 'paid' && !isSettled) {
-      const { amount, createdAt } = withdrawal;
-      await payoutJournal.begin(id, {
-        payment_id: id,
-        user_id: userId,
-        amount,
-        requested_at: createdAt,
-        paid_at: clock.now(),
-      });
+    if (settlement.outcome === 'paid' && judge(withdrawal, attempt, clock.now()) === 'settle') {
+      const payout = { payment_id: id, user_id: userId, amount, requested_at: createdAt };
+      await payoutJournal.begin(id, { ...payout, paid_at: clock.now() });
     }
-    const entry = settlementEntry(withdrawal, outcome);
-    const settle = async (session: ClientSession): Promise<Payment> => {
-      const isErased = (await store.wallets.find(session, userId))?.erased === true;
-      const rejectedAt = outcome === 'paid' ? null : clock.now();
-      const meta = settledMeta(withdrawal, settlement, isErased);
-      const after = await store.payments.settleWithdrawal(session, id, { rejectedAt, meta });
-      if (after === undefined) {
-        const before = (await store.payments.find(id, session)) ?? withdrawal;
-        assertSettledAs(before, outcome);
-        return before;
-      }
-      await store.post(session, entry);
-      await publishWithdrawalSettled({ outbox }, session, after);
-      await audit.record(session, {
-        actorId: caller.userId,
-        action: outcome === 'paid' ? 'withdrawal.pay' : 'withdrawal.reject',
-        subject: { type: 'payment', id },
-        before: stateOf(withdrawal),
-        after: stateOf(after),
-        isPersonal: store.payments.isPersonal,
-      });
-      return after;
-    };
-    const settled = isSettled ? withdrawal : await store.transaction(settle);
-    return toPaymentResource(settled, caller, usersById.get(userId), await store.wallets.balance(userId));
+    const { payment, refusal } = await store.transaction(async (session) => {
+      const current = (await store.payments.find(id, session)) ?? withdrawal;
+      const verdict = judge(current, attempt, clock.now());
+      if (verdict === 'settle') return { payment: await settle(dependencies, session, current, attempt) };
+      if (verdict === 'repeat') return { payment: current };
+      await recordRefusal(dependencies, session, { payment: current, attempt, refusal: verdict });
+      return { payment: current, refusal: verdict };
+    });
+    if (refusal !== undefined) throw refusal;
+    return toPaymentResource(payment, caller, usersById.get(userId), await store.wallets.balance(userId));
   };
 
+const judge = (withdrawal: Payment, attempt: Attempt, now: Date): 'settle' | 'repeat' | AppError => {
+  const made = settledDecision(withdrawal);
+  if (made !== undefined) return isRepeatOf(made, attempt.mark) ? 'repeat' : alreadySettled(made);
+  return claimRefusal(withdrawal, attempt, now) ?? 'settle';
+};
+
+const settle = async (
+  { store, outbox, clock, audit }: Dependencies,
+  session: ClientSession,
+  withdrawal: Payment,
+  attempt: Attempt,
+): Promise<Payment> => {
+  const { id, userId } = withdrawal;
+  const { outcome, operatorId, mark } = attempt;
+  const at = clock.now();
+  const isErased = (await store.wallets.find(session, userId))?.erased === true;
+  const after = await store.payments.settleWithdrawal(session, id, {
+    rejectedAt: outcome === 'paid' ? null : at,
+    meta: settledMeta(withdrawal, attempt, isErased),
+    settlement: { by: operatorId, at, mark },
+  });
+  // The transaction has read it as open, so a concurrent change conflicts and never gets here.
+  if (after === undefined) throw new Error(`Withdrawal ${id} was settled in the same transaction`);
+  await store.post(session, settlementEntry(withdrawal, outcome));
+  await publishWithdrawalSettled({ outbox }, session, after);
+  await audit.record(session, {
+    actorId: operatorId,
+    action: outcome === 'paid' ? 'withdrawal.pay' : 'withdrawal.reject',
+    subject: { type: 'payment', id },
+    before: stateOf(withdrawal),
+    after: stateOf(after),
+    isPersonal: store.payments.isPersonal,
+  });
+  return after;
+};
+
+/** A refused rejection moves no money, so it is not recorded. */
+const recordRefusal = async (
+  { store, audit }: Dependencies,
+  session: ClientSession,
+  { payment, attempt, refusal }: { payment: Payment; attempt: Attempt; refusal: AppError },
+): Promise<void> => {
+  const { outcome, text, operatorId } = attempt;
+  if (outcome !== 'paid' || text === null) return;
+  const { personId, values } = stateOf(payment);
+  const entered = { 'refused.code': refusal.code, 'refused.reference': text };
+  await audit.record(session, {
+    actorId: operatorId,
+    action: 'withdrawal.pay_refused',
+    subject: { type: 'payment', id: payment.id },
+    before: { personId, values: {} },
+    after: { personId, values: { ...values, ...entered } },
+    isPersonal: (path) => path === 'refused.reference' || store.payments.isPersonal(path),
+  });
+};
+
 /** The audited values, named like the stored fields. */
-const stateOf = (payment: Payment): AuditState => ({
+const stateOf = (payment: Payment): AuditState & { personId: number } => ({
   personId: payment.userId,
   values: {
     user_id: payment.userId,
@@ -81,13 +134,9 @@ const stateOf = (payment: Payment): AuditState => ({
     rejected_at: payment.rejectedAt,
     'meta.reason': withdrawalMetaOf(payment)?.reason ?? null,
     'meta.reference': withdrawalMetaOf(payment)?.reference ?? null,
+    'claim.by': payment.claim?.by ?? null,
   },
 });
-
-const assertSettledAs = ({ isDone }: Payment, outcome: Settlement['outcome']): void => {
-  if (isDone !== (outcome === 'paid'))
-    throw conflict('payments.already_settled', message('payments.already_settled'));
-};
 
 /**
  * An erasure keeps the bank account of an open withdrawal, because the withdrawal is paid to it. The settlement then removes
@@ -95,17 +144,13 @@ const assertSettledAs = ({ isDone }: Payment, outcome: Settlement['outcome']): v
  */
 const settledMeta = (
   withdrawal: Payment,
-  settlement: Settlement,
+  { outcome, text }: Attempt,
   isErased: boolean,
 ): WithdrawalMeta | null => {
   const meta = withdrawalMetaOf(withdrawal);
   if (isErased) return meta === undefined ? null : { bank_account_number: null };
-  if (settlement.outcome === 'paid') {
-    const { reference } = settlement;
-    return reference === null ? (meta ?? null) : { ...meta, reference };
-  }
-  const { reason } = settlement;
-  return reason === null ? (meta ?? null) : { ...meta, reason };
+  if (text === null) return meta ?? null;
+  return { ...meta, [outcome === 'paid' ? 'reference' : 'reason']: text };
 };
 
 const settlementEntry = ({ id, userId, amount }: Payment, outcome: Settlement['outcome']): LedgerEntry =>

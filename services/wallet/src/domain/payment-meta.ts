@@ -85,6 +85,19 @@ const withdrawalMetaSchema = z.object({
     .meta({ description: 'The bank’s reference number of the transfer, if the operator gave one' }),
 });
 
+/** Not stored in `meta`. */
+const claimMetaSchema = z.object({
+  claimed_by: z
+    .int()
+    .optional()
+    .meta({
+      description:
+        'User id of the operator who has claimed the withdrawal. Present only for holders of ' +
+        '`payments.settle_withdrawals`, even after the claim has ended.',
+    }),
+  claimed_until: timestampSchema.optional().meta({ description: 'When the claim of the operator ends' }),
+});
+
 /**
  * The shape in responses. It is not a union, because the discriminator (the payment's `type`) is outside of it. Clients
  * generated from a union without a discriminator require the fields of every kind.
@@ -94,6 +107,7 @@ export const paymentMetaSchema = z
     ...depositMetaSchema.shape,
     ...storePurchaseMetaSchema.shape,
     ...withdrawalMetaSchema.shape,
+    ...claimMetaSchema.shape,
   })
   .partial()
   .meta({
@@ -103,7 +117,7 @@ export const paymentMetaSchema = z
       '- `deposit`: `amount`, `gateway_fee`, `payable_amount`, `track_id`, `ref_number`, `card_number`, `paid_at`, ' +
       '`charged_rial`, `resolution`.\n' +
       '- `store_purchase`: `channel`, `product_id`.\n' +
-      '- `withdrawal`: `bank_account_number`, `reason`, `reference`.\n\n' +
+      '- `withdrawal`: `bank_account_number`, `reason`, `reference`, `claimed_by`, `claimed_until`.\n\n' +
       'All but withdrawals have `vat_percent` and `vat_amount` if VAT is contained in what was charged.',
   });
 
@@ -112,3 +126,4 @@ export type StorePurchaseMeta = z.output<typeof storePurchaseMetaSchema>;
 export type VatMeta = z.output<typeof vatMetaSchema>;
 export type WithdrawalMeta = z.output<typeof withdrawalMetaSchema>;
 export type PaymentMeta = DepositMeta | StorePurchaseMeta | VatMeta | WithdrawalMeta;
+export type ShownMeta = z.output<typeof paymentMetaSchema>;

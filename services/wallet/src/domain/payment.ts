@@ -37,6 +37,24 @@ export interface DisputeResolution {
   /** User id of the operator. */
   resolvedBy: number;
   resolvedAt: Date;
+  /** See `decisionMark`. Undefined for a resolution of an older release. */
+  mark?: string | null | undefined;
+}
+
+/** That an operator has paid or rejected a withdrawal. */
+export interface Settlement {
+  /** User id of the operator. */
+  by: number;
+  at: Date;
+  /** See `decisionMark`. */
+  mark: string | null;
+}
+
+/** That an operator is about to pay a withdrawal at the bank. */
+export interface Claim {
+  /** User id of the operator. */
+  by: number;
+  until: Date;
 }
 
 /** A deposit at the bank gateway. */
@@ -80,6 +98,10 @@ export interface Payment {
   version: number;
   /** Null for payments other than deposits. */
   gateway: GatewayRecord | null;
+  /** Null for payments other than withdrawals, and for those that an older release settled. */
+  settlement: Settlement | null;
+  /** Null unless an operator has claimed the withdrawal. A claim may have ended. */
+  claim: Claim | null;
 }
 
 export type NewPayment = Pick<Payment, 'id' | 'userId' | 'type' | 'amount' | 'isDone' | 'createdAt'> &
@@ -93,6 +115,8 @@ export const newPayment = (fields: NewPayment): Payment => ({
   gateway: null,
   ...fields,
   rejectedAt: null,
+  settlement: null,
+  claim: null,
   version: 1,
 });
 

@@ -1,11 +1,12 @@
 import { defineRoute, ok, type Route } from '@fitness/shared/http/define-route.ts';
 import { idParams } from '@fitness/shared/http/validation.ts';
+import { SESSION_ONLY } from '@fitness/shared/kernel/caller.ts';
 import { wellFormed } from '@fitness/shared/kernel/refinements.ts';
 import { z } from 'zod';
 import { paymentSchema } from '../app/payment-resource.ts';
 import { DISPUTE_OUTCOMES } from '../domain/payment.ts';
 import type { UseCases } from '../use-cases.ts';
-import { conflictSchema } from './schemas.ts';
+import { resolvedSchema } from './schemas.ts';
 
 const MAX_NOTE = 2_000;
 
@@ -16,14 +17,17 @@ export const postResolutionRoute = ({ resolveDeposit }: UseCases): Route =>
     summary: 'Resolve a disputed deposit',
     description:
       'Closes a disputed deposit and notifies its user. `credited` adds the requested amount to the wallet, whatever the ' +
-      'gateway took. `returned` adds nothing: the operator has returned the money to the payer. Repeating the request with ' +
-      'the same outcome returns the payment unchanged. The other outcome returns 409, and so does a deposit that is not disputed. ' +
+      'gateway took. `returned` adds nothing: the operator has returned the money to the payer. Repeating your request with ' +
+      'the same outcome and note returns the payment as it is. Any other request for a deposit that is not disputed returns ' +
+      '409 and is recorded in the audit log. Only a log-in session may do this. ' +
       'Requires `payments.resolve_disputes`.',
     tag: 'Payments',
     pages: ['ops'],
     access: 'user',
     permissions: ['payments.resolve_disputes'],
-    audits: ['deposit.resolve'],
+    tokenKinds: SESSION_ONLY,
+    idempotent: true,
+    audits: ['deposit.resolve', 'deposit.resolve_refused'],
     params: idParams,
     body: z.object({
       outcome: z
@@ -33,7 +37,8 @@ export const postResolutionRoute = ({ resolveDeposit }: UseCases): Route =>
         description: 'Reason for the decision; only operators see it',
       }),
     }),
-    responses: { 200: z.object({ payment: paymentSchema }), 409: conflictSchema },
+    responses: { 200: z.object({ payment: paymentSchema }), 409: resolvedSchema },
+    errorCodes: { 409: ['payments.already_settled'] },
     handle: async ({ params, body, caller }) =>
       ok({ payment: await resolveDeposit(params.id, body, caller) }),
   });

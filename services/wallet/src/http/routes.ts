@@ -11,7 +11,7 @@ import { getPaymentsRoute } from './get-payments.ts';
 import { getPricesRoute } from './get-prices.ts';
 import { postDepositRoute } from './post-deposit.ts';
 import { postResolutionRoute } from './post-resolution.ts';
-import { settlementRoutes } from './post-settlement.ts';
+import { claimRoutes, settlementRoutes } from './post-settlement.ts';
 import { postWithdrawalRoute } from './post-withdrawal.ts';
 
 interface RouteOptions {
@@ -31,5 +31,6 @@ export const createRoutes = (useCases: UseCases, { idempotency, baseUrl }: Route
   postWithdrawalRoute(useCases, idempotency),
   getPaymentRoute(useCases),
   ...settlementRoutes(useCases),
+  ...claimRoutes(useCases),
   postResolutionRoute(useCases),
 ];

@@ -5,10 +5,12 @@ import { erase, personalFieldsOf, pseudonymise, retain, schemaOf } from '@fitnes
 import { type Connection, type Model, Schema } from 'mongoose';
 import { ENTRY_KINDS, type EntryKind } from '../domain/ledger.ts';
 import {
+  type Claim,
   DISPUTE_OUTCOMES,
   type DisputeOutcome,
   GATEWAY_STATES,
   type GatewayState,
+  type Settlement,
 } from '../domain/payment.ts';
 import type { PaymentMeta } from '../domain/payment-meta.ts';
 
@@ -40,6 +42,8 @@ export interface PaymentDocument {
   created_at: Date;
   version: number;
   gateway: GatewayDocument | null;
+  settlement?: Settlement;
+  claim?: Claim;
 }
 
 /** What the gateway collected for a deposit that is or was disputed. */
@@ -57,6 +61,7 @@ export interface ResolutionDocument {
   note: string | null;
   resolved_by: number;
   resolved_at: Date;
+  mark?: string | null | undefined;
 }
 
 interface GatewayDocument {
@@ -119,6 +124,7 @@ const resolutionSchema = new Schema<ResolutionDocument>(
     note: { type: String, default: null },
     resolved_by: exactAmount,
     resolved_at: { type: Date, required: true },
+    mark: String,
   },
   { _id: false },
 );
@@ -143,7 +149,11 @@ const paymentSchema = schemaOf<PaymentDocument>(
     collection: 'payments',
     versionKey: false,
     minimize: false,
-    nested: { gateway: { type: gatewaySchema, default: null } },
+    nested: {
+      gateway: { type: gatewaySchema, default: null },
+      settlement: { by: Number, at: Date, mark: String },
+      claim: { by: Number, until: Date },
+    },
   },
   erase(
     'the user’s text and masked card number',
@@ -162,7 +172,9 @@ const paymentSchema = schemaOf<PaymentDocument>(
     'gateway.resolution.note',
   ),
   pseudonymise('the user id', { user_id: exactAmount }),
-  pseudonymise('the id of the operator', 'gateway.resolution.resolved_by'),
+  pseudonymise('the id of the operator', 'gateway.resolution.resolved_by', 'settlement.by', 'claim.by'),
+  retain('when an operator has paid or rejected it, or is about to', 'settlement.at', 'claim.until'),
+  retain('recognizes a repeated decision, without its text', 'settlement.mark', 'gateway.resolution.mark'),
   retain('accounting records: what was paid, when and for what', {
     _id: { type: Number, required: true },
     type: { type: String, enum: PAYMENT_TYPES, required: true },

@@ -24,6 +24,7 @@ const fromResolutionDocument = (document: ResolutionDocument): DisputeResolution
   note: document.note,
   resolvedBy: document.resolved_by,
   resolvedAt: document.resolved_at,
+  mark: document.mark,
 });
 
 export const toResolutionDocument = (resolution: DisputeResolution): ResolutionDocument => ({
@@ -31,6 +32,7 @@ export const toResolutionDocument = (resolution: DisputeResolution): ResolutionD
   note: resolution.note,
   resolved_by: resolution.resolvedBy,
   resolved_at: resolution.resolvedAt,
+  ...(resolution.mark == null ? {} : { mark: resolution.mark }),
 });
 
 export const fromDocument = (document: PaymentDocument): Payment => ({
@@ -46,6 +48,8 @@ export const fromDocument = (document: PaymentDocument): Payment => ({
   rejectedAt: document.rejected_at,
   createdAt: document.created_at,
   version: document.version,
+  settlement: document.settlement ?? null,
+  claim: document.claim ?? null,
   gateway:
     document.gateway === null
       ? null
@@ -76,6 +80,8 @@ export const toDocument = (payment: Payment): PaymentDocument => ({
   is_rejected: payment.rejectedAt !== null,
   created_at: payment.createdAt,
   version: payment.version,
+  ...(payment.settlement && { settlement: payment.settlement }),
+  ...(payment.claim && { claim: payment.claim }),
   gateway:
     payment.gateway === null
       ? null

@@ -6,7 +6,8 @@ import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
 import type { IsPersonal } from '@fitness/shared/mongo/privacy.ts';
 import type { Sequences } from '@fitness/shared/mongo/sequence.ts';
 import { countWaiting, type Waiting } from '@fitness/shared/mongo/waiting.ts';
-import type { Payment } from '../domain/payment.ts';
+import type { UpdateQuery } from 'mongoose';
+import type { Claim, Payment, Settlement } from '../domain/payment.ts';
 import type { WithdrawalMeta } from '../domain/payment-meta.ts';
 import type { Insert } from './bulk-write.ts';
 import { createDeposits, type Deposits } from './deposits.ts';
@@ -47,8 +48,10 @@ export interface Payments extends Deposits {
   settleWithdrawal(
     session: ClientSession,
     id: number,
-    change: { rejectedAt: Date | null; meta: WithdrawalMeta | null },
+    change: { rejectedAt: Date | null; meta: WithdrawalMeta | null; settlement: Settlement },
   ): Promise<Payment | undefined>;
+  /** Stores who is about to pay a withdrawal. Undefined when it is settled or not a withdrawal. */
+  claimWithdrawal(session: ClientSession, id: number, claim: Claim | null): Promise<Payment | undefined>;
   /**
    * Removes personal data from the next payments of a user whose wallet is marked, at most `limit`. Returns their number. The
    * amounts stay, and an open withdrawal keeps its bank account until it is settled.
@@ -92,6 +95,20 @@ export const createPayments = (models: Models, sequences: Sequences): Payments =
     const document = await payments.findOne(query, null, session && { session }).lean<PaymentDocument>();
     return document === null ? undefined : fromDocument(document);
   };
+  const changeWithdrawal = async (
+    session: ClientSession,
+    id: number,
+    change: UpdateQuery<PaymentDocument>,
+  ): Promise<Payment | undefined> => {
+    const changed = await payments
+      .findOneAndUpdate(
+        { _id: id, type: 'withdrawal', is_done: false, is_rejected: false },
+        { ...change, $inc: { version: 1 } },
+        { session, returnDocument: 'after' },
+      )
+      .lean<PaymentDocument>();
+    return changed === null ? undefined : fromDocument(changed);
+  };
   return {
     isPersonal: isPersonalPaymentField,
     nextId: () => sequences.next('payment'),
@@ -123,22 +140,13 @@ export const createPayments = (models: Models, sequences: Sequences): Payments =
       return { deposit, withdrawal, dispute };
     },
     ...createDeposits(models),
-    settleWithdrawal: async (session, id, { rejectedAt, meta }) => {
-      const settled = await payments
-        .findOneAndUpdate(
-          { _id: id, type: 'withdrawal', is_done: false, is_rejected: false },
-          {
-            $set: {
-              meta,
-              ...(rejectedAt === null ? { is_done: true } : { rejected_at: rejectedAt, is_rejected: true }),
-            },
-            $inc: { version: 1 },
-          },
-          { session, returnDocument: 'after' },
-        )
-        .lean<PaymentDocument>();
-      return settled === null ? undefined : fromDocument(settled);
+    settleWithdrawal: (session, id, { rejectedAt, meta, settlement }) => {
+      const outcome =
+        rejectedAt === null ? { is_done: true } : { rejected_at: rejectedAt, is_rejected: true };
+      return changeWithdrawal(session, id, { $set: { meta, settlement, ...outcome }, $unset: { claim: '' } });
     },
+    claimWithdrawal: (session, id, claim) =>
+      changeWithdrawal(session, id, claim === null ? { $unset: { claim: '' } } : { $set: { claim } }),
     erasePersonal: createErasePersonal(models),
     ...createAuditReads(payments),
   };

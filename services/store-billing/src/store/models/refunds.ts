@@ -24,6 +24,8 @@ export interface RefundDocument extends TargetFields {
   /** Whether the erasure of the account has removed the note. Later notes are not stored. */
   note_erased?: boolean;
   resolved_by?: number | null;
+  /** Recognizes a repeated decision, without its note. */
+  mark?: string;
   look_due_at: Date | null;
 }
 
@@ -52,6 +54,7 @@ export const refunds = schemaOf<RefundDocument>(
   }),
   erase('text of an operator about the purchase', { note: maybeText }),
   retain('how far an erasure has come', { note_erased: Boolean }),
+  retain('recognizes a repeated decision, without its note', { mark: String }),
   pseudonymise('the number of the operator’s account', { resolved_by: maybeNumber }),
 )
   // A purchase is in the queue only once, however often it is presented.

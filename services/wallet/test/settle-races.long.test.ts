@@ -1,0 +1,3 @@
+import { testSettleRaces } from './settle-races.ts';
+
+testSettleRaces(200);
