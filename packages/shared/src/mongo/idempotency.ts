@@ -26,7 +26,10 @@ interface IdempotencyRequest {
   userId: number;
   /** Undefined: the work runs without a key. */
   key: string | undefined;
-  /** Method, path and body. A request that differs in one of them under the same key returns 422. */
+  /**
+   * Method, path and body. A request that differs in one of them under the same key returns 422. A field that is null is treated as absent,
+   * so a route that distinguishes them must not use a key.
+   */
   fingerprint: unknown;
 }
 
@@ -50,9 +53,9 @@ export interface Idempotency {
   eraseAccount(session: ClientSession, userId: number, limit: number): Promise<number>;
 }
 
-const hashOf = (value: unknown): string =>
+const hashOf = (value: unknown, replacer?: (key: string, value: unknown) => unknown): string =>
   createHash('sha256')
-    .update(JSON.stringify(value) ?? '')
+    .update(JSON.stringify(value, replacer) ?? '')
     .digest('hex');
 
 /** The stored form of a client's key: hashed, because its text may contain personal data. */
@@ -74,7 +77,7 @@ export const createIdempotency = (options: IdempotencyOptions): Idempotency => {
   ): Promise<Reply> => {
     const id = storedKey(request.userId, request.key);
     const claimId = uuid();
-    const requestHash = hashOf(request.fingerprint);
+    const requestHash = hashOf(request.fingerprint, (_, value) => value ?? undefined);
     if (!(await crossServiceCheck.register(id, requestHash, TTL_MS))) throw otherRequestError();
     const stored = await claim(id, request.userId, requestHash, claimId);
     // The hash covers the route, so the stored reply comes from the same presenter.

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
@@ -100,6 +101,19 @@ describe('a repeated request', () => {
     const again = await idempotency.run(request, asItIs, book({ status: 201, body: 'another' }));
     expect(again).toEqual(reply);
     expect(await effects()).toBe(1);
+  });
+
+  test('a field that is null and one that is absent are the same body', async () => {
+    const request = { userId: 1, key: key(), fingerprint: ['deposit', { amount: 5 }] };
+    const reply = created({ data: { id: 7 } });
+    await idempotency.run(request, asItIs, book(reply));
+    const withNull = { ...request, fingerprint: ['deposit', { amount: 5, description: null }] };
+    expect(await idempotency.run(withNull, asItIs, book())).toEqual(reply);
+    // Entries of the previous release stay valid: a body without a null has the hash of its plain JSON.
+    const stored = await connection
+      .collection('idempotency_keys')
+      .findOne({ _id: storedKey(1, request.key) as never });
+    expect(stored?.request_hash).toBe(createHash('sha256').update('["deposit",{"amount":5}]').digest('hex'));
   });
 
   test('a repeat gets the presentation of the first result', async () => {
