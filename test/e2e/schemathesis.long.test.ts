@@ -1,4 +1,4 @@
-/** Schemathesis checks that the product matches its document, in all phases, as three callers. */
+/** Schemathesis checks that the product matches its document, as three callers. */
 import { execFile } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -83,21 +83,25 @@ const summaryOf = (output: string): string => {
   return `${tested} of ${all} operations, ${cases}, ${followed} of ${links} links`;
 };
 
-const CALLERS: [string, () => Promise<string | undefined>][] = [
-  ['guest', async () => undefined],
-  ['member', async () => (await register()).token],
-  ['administrator', () => tokenWithRole('administrator')],
+/**
+ * The phase `coverage` sends thousands of requests with one wrong value each. A guest's are refused for the missing token, or are
+ * the same as a member's.
+ */
+const CALLERS: [string, string, () => Promise<string | undefined>][] = [
+  ['guest', 'examples,fuzzing,stateful', async () => undefined],
+  ['member', 'examples,coverage,fuzzing,stateful', async () => (await register()).token],
+  ['administrator', 'examples,coverage,fuzzing,stateful', () => tokenWithRole('administrator')],
 ];
 
 test.each(CALLERS)(
   'the product agrees with its document when the caller is a %s',
-  async (name, tokenFor) => {
+  async (name, phases, tokenFor) => {
     const token = await tokenFor();
     const authorization = token === undefined ? [] : ['--header', `Authorization: Bearer ${token}`];
     const args = [
       'run',
       `${baseUrl()}/api/v1/openapi.json`,
-      ...['--url', baseUrl(), '--phases', 'examples,coverage,fuzzing,stateful'],
+      ...['--url', baseUrl(), '--phases', phases],
       ...[
         '--max-examples',
         MAX_EXAMPLES,
