@@ -66,6 +66,7 @@ const serviceOf = (id: number, user_id: number) => ({
   created_at: now,
   updated_at: now,
   version: 1,
+  boost: null,
   boosted_until: NEVER_BOOSTED.endsAt,
   media: NO_MEDIA,
 });

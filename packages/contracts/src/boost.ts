@@ -1,9 +1,11 @@
-/** The marketing boost resource (specification 2.7), and its reader. */
+/** The marketing boost resource (specification 2.7), its reader, and the copies that show it without an answer. */
 import type { StoreBillingDefinition } from '@fitness/proto/gen/fitness/store_billing/v1/StoreBilling.ts';
 import type { GrpcClient } from '@fitness/shared/grpc/client.ts';
+import { formatTimestamp } from '@fitness/shared/kernel/clock.ts';
 import type { Logger } from '@fitness/shared/kernel/log.ts';
 import { z } from 'zod';
 import { EMBEDDED_DEADLINE_MS } from './embedded.ts';
+import { MODEL } from './model-names.ts';
 import { timestampSchema } from './timestamp.ts';
 
 export const boostSchema = z
@@ -22,7 +24,42 @@ export const boostSchema = z
 
 export type BoostResource = z.output<typeof boostSchema>;
 
-type TargetType = 'gym' | 'training_service';
+const MODELS = { gym: MODEL.gym, training_service: MODEL.trainingService } as const;
+type TargetType = keyof typeof MODELS;
+
+/** The copy of a boost, from the events of store-billing. */
+export interface BoostCopy {
+  id: number;
+  /** 1: basic, 2: pro. */
+  level: number;
+  /** Missing from copies that an older release stored. */
+  startsAt?: Date;
+  endsAt: Date;
+}
+
+/** A target with what its service has stored about its boosts. */
+export interface Boostable {
+  id: number;
+  /** When the last boost ends. The epoch for a target that was never boosted. */
+  boostedUntil: Date;
+  /** The last boost. An older release does not store it with `boostedUntil`. */
+  boost: BoostCopy | null;
+}
+
+/** The running boost in the copy: null without one, undefined if an older release stored an incomplete copy. */
+const fromCopy = (
+  type: TargetType,
+  { id: boostable_id, boostedUntil, boost }: Boostable,
+  now: Date,
+): BoostResource | null | undefined => {
+  if (boostedUntil <= now) return null;
+  if (boost?.startsAt === undefined || boost.endsAt.getTime() !== boostedUntil.getTime()) return undefined;
+  const { id, level, startsAt, endsAt } = boost;
+  // A boost starts when it is granted.
+  const starts_at = formatTimestamp(startsAt);
+  const times = { starts_at, ends_at: formatTimestamp(endsAt), created_at: starts_at };
+  return { id, boostable_type: MODELS[type], boostable_id, level, ...times };
+};
 
 const FIND_DEADLINE_MS = 3_000;
 
@@ -41,13 +78,31 @@ export const createBoostReader = (storeBilling: GrpcClient<StoreBillingDefinitio
   return {
     /** Running boosts by target id, in one call. Throws `unavailable` if there is no answer. */
     find: (type: TargetType, ids: readonly number[]) => ask(type, ids, FIND_DEADLINE_MS),
-    /** Like `find`, but never rejects: without an answer in time the map is empty. */
-    findOrEmpty: async (type: TargetType, ids: readonly number[]): Promise<Map<number, BoostResource>> => {
+    /**
+     * The boosts to show, by target id. A single target asks store-billing, because its event may not have arrived yet. A list
+     * shows the copies. Without an answer in time the copy is shown. Throws `unavailable` only if that copy is incomplete.
+     */
+    show: async (
+      type: TargetType,
+      targets: readonly Boostable[],
+      { now, isList = false }: { now: Date; isList?: boolean },
+    ): Promise<Map<number, BoostResource | null>> => {
+      const copies = targets.map((target) => [target.id, fromCopy(type, target, now)] as const);
+      const asked = copies.filter(([, copy]) => !isList || copy === undefined).map(([id]) => id);
       try {
-        return await ask(type, ids, EMBEDDED_DEADLINE_MS);
+        const answer = await ask(type, asked, EMBEDDED_DEADLINE_MS);
+        const isAsked = new Set(asked);
+        return new Map(
+          copies.map(([id, copy]) => [id, isAsked.has(id) ? (answer.get(id) ?? null) : (copy ?? null)]),
+        );
       } catch (error) {
-        log.warn({ err: error, type }, 'shown without boosts');
-        return new Map();
+        log.warn({ err: error, type }, 'shown with the copies of boosts');
+        return new Map(
+          copies.map(([id, copy]) => {
+            if (copy === undefined) throw error;
+            return [id, copy];
+          }),
+        );
       }
     },
   };

@@ -1,2 +1,2 @@
-/** How long a response waits for embedded resources that it can omit. */
+/** How long a response waits for embedded resources of which it has a copy. */
 export const EMBEDDED_DEADLINE_MS = 500;

@@ -93,7 +93,7 @@ beforeAll(async () => {
     wallet: { commissionPercent: async () => 10, book: async () => 'booked' },
     mediaCopies: { find: async () => [] },
     baseUrl: 'http://api.test',
-    boosts: { find: async () => new Map(), findOrEmpty: async () => new Map() },
+    boosts: { find: async () => new Map(), show: async () => new Map() },
     profileQueue: createKeyedQueue(),
   };
   useCases = createUseCases(dependencies);

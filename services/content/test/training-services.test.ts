@@ -95,12 +95,38 @@ describe('200: one is read', () => {
     expect(body.data.media[0]).toMatchObject({ filename: 'a.png', purpose: null });
   });
 
-  test('the boost is omitted while store-billing is down, and requests fail with 503 while identity is', async () => {
+  test.each(['slow', 'down'])(
+    'a running boost is shown alone and in the list while store-billing is %s',
+    async (how) => {
+      const userId = someone();
+      const id = await offer(userId);
+      const at = (ms: number) => formatTimestamp(new Date(harness.clock.now().getTime() + ms));
+      const boostable = { boostable_type: 'training_service' as const, boostable_id: id };
+      const times = { starts_at: at(-1_000), ends_at: at(DAY_MS) };
+      const data = { boost_id: 70_000 + id, ...boostable, level: 2, ...times };
+      await harness.publish(boostGranted, { subject: data.boost_id, data });
+      const rows = harness.connection.collection<{ _id: number }>('training_services');
+      await eventually(async () => (await rows.countDocuments({ _id: id, boost_level: 2 })) === 1);
+      if (how === 'down') harness.standIns.down = ['GetBoosts'];
+      else harness.standIns.before.set('GetBoosts', () => new Promise(() => undefined));
+      const shown = async () => [
+        (await harness.send('GET', `/training-services/${id}`)).body.data.boost,
+        (await harness.send('GET', `/training-services?user_id=${userId}`)).body.data[0].boost,
+      ];
+      const boost = {
+        ...{ id: data.boost_id, level: 2, boostable_id: id },
+        boostable_type: 'App\\Models\\TrainingServices\\TrainingService',
+        ...{ ...times, created_at: times.starts_at },
+      };
+      expect(await shown()).toEqual([boost, boost]);
+      harness.clock.advance(DAY_MS + 1_000);
+      expect(await shown()).toEqual([null, null]);
+      harness.standIns.before.delete('GetBoosts');
+    },
+  );
+
+  test('requests fail with 503 while identity is down', async () => {
     const id = await offer(someone());
-    harness.standIns.down = ['GetBoosts'];
-    const bare = await harness.send('GET', `/training-services/${id}`);
-    expect(bare.status).toBe(200);
-    expect(bare.body.data).toMatchObject({ boost: null, media: [] });
     harness.standIns.down = ['GetHiddenUsers'];
     expect((await harness.send('GET', `/training-services/${id}`)).status).toBe(503);
     harness.standIns.down = ['ShowUsers'];

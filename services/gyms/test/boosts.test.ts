@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import { MODEL } from '@fitness/contracts/model-names.ts';
 import { boostEnded, boostGranted } from '@fitness/proto/events/store-billing.ts';
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { DAY_MS, formatTimestamp } from '@fitness/shared/kernel/clock.ts';
@@ -152,6 +153,66 @@ test('a boost lasts until it expires or is ended, and a gym can be boosted again
   expect(await order()).toEqual([second, third, first]);
   harness.clock.advance(DAY_MS);
   expect(await order()).toEqual([third, second, first]);
+});
+
+const resourceOf = ({ boost_id: id, starts_at, ...data }: ReturnType<typeof boostData>) => ({
+  ...{ id, starts_at, created_at: starts_at },
+  ...data,
+  boostable_type: MODEL.gym,
+});
+/** The boost of a gym, alone and in a list. */
+const shownBoosts = async (id: number, name: string) => {
+  const gym = await harness.send('GET', `/gyms/${id}`);
+  const list = await harness.send('GET', `/gyms?search=${name}`);
+  return [gym.body.gym, list.body.data[0]].map((shown) => shown?.boost);
+};
+
+test.each([
+  [
+    'is slow',
+    () => Object.assign(harness.standIns, { whileReadingBoosts: () => new Promise(() => undefined) }),
+  ],
+  ['is down', () => Object.assign(harness.standIns.up, { storeBilling: false })],
+])('a running boost is shown while store-billing %s', async (_how, fail) => {
+  const name = `sigma${_how.at(-1)}`;
+  const id = await harness.createGym(member(27), { name });
+  const granted = boostData(id, 9_000 + id, 2, DAY_MS);
+  await publish(boostGranted, granted);
+  await untilBoosted(id, 2, true);
+  fail();
+  expect(await shownBoosts(id, name)).toEqual([resourceOf(granted), resourceOf(granted)]);
+  harness.clock.advance(DAY_MS + 1_000);
+  expect(await shownBoosts(id, name)).toEqual([null, null]);
+  Object.assign(harness.standIns, { whileReadingBoosts: undefined });
+  harness.standIns.up.storeBilling = true;
+});
+
+test('a single gym shows what store-billing answers, and a list its copies without a call', async () => {
+  const id = await harness.createGym(member(28), { name: 'lambda' });
+  const copy = boostData(id, 9_500, 1, DAY_MS);
+  await publish(boostGranted, copy);
+  await untilBoosted(id, 1, true);
+  const bought = resourceOf(boostData(id, 9_501, 2, DAY_MS));
+  harness.standIns.boosts = [bought];
+  harness.standIns.calls.length = 0;
+  expect(await shownBoosts(id, 'lambda')).toEqual([bought, resourceOf(copy)]);
+  expect(harness.standIns.calls.map(({ method }) => method)).toEqual(['GetBoosts']);
+});
+
+test('a copy that an older release stored is completed by store-billing, and is a 503 without it', async () => {
+  const id = await harness.createGym(member(29), { name: 'theta' });
+  const granted = boostData(id, 9_600, 1, DAY_MS);
+  await publish(boostGranted, granted);
+  await untilBoosted(id, 1, true);
+  const gyms = harness.connection.collection<{ _id: number }>('gyms');
+  // An older release stored a later boost.
+  await gyms.updateOne({ _id: id }, { $set: { boostedUntil: new Date('2099-01-01') } });
+  harness.standIns.boosts = [resourceOf(granted)];
+  expect(await shownBoosts(id, 'theta')).toEqual([resourceOf(granted), resourceOf(granted)]);
+  harness.standIns.up.storeBilling = false;
+  for (const path of [`/gyms/${id}`, '/gyms?search=theta'])
+    expect((await harness.send('GET', path)).status).toBe(503);
+  harness.standIns.up.storeBilling = true;
 });
 
 test('a boost of a training service or of a deleted gym changes nothing', async () => {

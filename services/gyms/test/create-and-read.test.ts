@@ -215,7 +215,7 @@ describe('GET /gyms/{id}', () => {
     expect(body.gym.media).toEqual([{ ...file, ...target, link, purpose: null }]);
   });
 
-  test('a gym is returned without a boost when store-billing is down', async () => {
+  test('a gym without a boost is returned when store-billing is down', async () => {
     const id = await harness.createGym(member(26));
     harness.standIns.up.storeBilling = false;
     const { status, body } = await harness.send('GET', `/gyms/${id}`);

@@ -46,6 +46,8 @@ interface StandIns {
   /** A service that is turned off returns `unavailable`. */
   up: { identity: boolean; media: boolean; storeBilling: boolean };
   boosts: Boost[];
+  /** Runs while store-billing reads boosts. */
+  whileReadingBoosts: (() => Promise<void>) | undefined;
   media: MediaCopy[];
   /** Every call that was received. */
   calls: { method: string; request: unknown }[];
@@ -70,6 +72,7 @@ const startStandIns = async () => {
   const standIns: StandIns = {
     up: { identity: true, media: true, storeBilling: true },
     boosts: [],
+    whileReadingBoosts: undefined,
     media: [],
     calls: [],
   };
@@ -97,6 +100,7 @@ const startStandIns = async () => {
     standInService(grpcDefinitions.storeBilling(), {
       GetBoosts: async (request) => {
         note('storeBilling', 'GetBoosts', request);
+        await standIns.whileReadingBoosts?.();
         const ids = request.targets.map(({ id }) => id);
         return { boosts: standIns.boosts.filter(({ boostable_id }) => ids.includes(Number(boostable_id))) };
       },

@@ -30,6 +30,7 @@ export const createCreateTrainingService = (
       updated_at: now,
       version: 1,
       boosted_until: NEVER_BOOSTED.endsAt,
+      boost: null,
       media: NO_MEDIA,
     };
     const { ref, state } = userProfile(caller.userId);

@@ -11,7 +11,7 @@ import {
 
 /** 404 if the viewer may not see it: it is inactive, or the deletion of its seller’s account is scheduled. */
 export const createGetTrainingService = (
-  dependencies: Pick<Dependencies, 'store' | 'users' | 'baseUrl' | 'boosts'>,
+  dependencies: Pick<Dependencies, 'store' | 'users' | 'baseUrl' | 'boosts' | 'clock'>,
 ) => {
   const { store, users } = dependencies;
   const fetchEmbedded = createFetchEmbedded(dependencies);
@@ -24,7 +24,7 @@ export const createGetTrainingService = (
     const [hidden, user, embedded] = await Promise.all([
       seesHidden ? undefined : users.hidden([sellerId]),
       fetchSeller(sellerId, viewer),
-      fetchEmbedded([id]),
+      fetchEmbedded([service]),
     ]);
     if (user === undefined || hidden?.has(sellerId)) throw notFound();
     return toTrainingServiceResource(service, user, embedded);

@@ -82,12 +82,9 @@ const totalOf = async (
   return facet === serviceFacet('active') ? active : store.trainingServices.countIn(facet, versions);
 };
 
-/**
- * Makes one call for the sellers of a page, and one more for boosts if any row is boosted. `sellerId`: the seller that the
- * query names.
- */
+/** Makes one call for the sellers of a page. `sellerId`: the seller that the query names. */
 const createPresentPage = (dependencies: Pick<Dependencies, 'users' | 'baseUrl' | 'boosts' | 'clock'>) => {
-  const { users, clock } = dependencies;
+  const { users } = dependencies;
   const fetchEmbedded = createFetchEmbedded(dependencies);
   return async (
     viewer: Caller,
@@ -99,7 +96,7 @@ const createPresentPage = (dependencies: Pick<Dependencies, 'users' | 'baseUrl' 
     const sellerIds = [...rows.map(({ user_id }) => user_id), ...(isCounted ? [sellerId] : [])];
     const [sellers, embedded] = await Promise.all([
       users.sellers(sellerIds, viewer),
-      fetchEmbedded(rows.filter(({ boosted_until }) => boosted_until > clock.now()).map(({ id }) => id)),
+      fetchEmbedded(rows, { isList: true }),
     ]);
     const data = rows.flatMap((service) => {
       // Hidden or erased. The event that deletes an erased seller’s training services may not have arrived yet.

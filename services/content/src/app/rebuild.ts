@@ -1,10 +1,11 @@
+import type { BoostResource } from '@fitness/contracts/boost.ts';
 import { MODEL } from '@fitness/contracts/model-names.ts';
 import { parseTimestamp } from '@fitness/shared/kernel/clock.ts';
 import type { Progress } from '@fitness/shared/kernel/progress.mjs';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import type { Rest } from '@fitness/shared/mongo/steps.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { NEVER_BOOSTED } from '../domain/boost.ts';
+import type { Boost } from '../domain/boost.ts';
 import { COUNT_KEYS, flagsOf, type TotalKey, totalKey } from '../domain/post-lists.ts';
 import { GONE_PROFILE, type ProfileRef, profileKey } from '../domain/profile.ts';
 import { createFetchProfiles } from './fetch-profiles.ts';
@@ -138,6 +139,11 @@ const recount = (store: Dependencies['store']): Promise<void> =>
     await store.counters.setServices(session, await store.trainingServices.recount(session));
   });
 
+const toCopy = ({ id, boostable_id, level, starts_at, ends_at }: BoostResource): Boost => ({
+  ...{ id, trainingServiceId: boostable_id, level },
+  ...{ startsAt: parseTimestamp(starts_at), endsAt: parseTimestamp(ends_at) },
+});
+
 const createRebuildBoosts = (dependencies: RebuildDependencies) => {
   const { store, boosts } = dependencies;
   const deleteBoosts = createDeleteBoosts(dependencies);
@@ -145,11 +151,11 @@ const createRebuildBoosts = (dependencies: RebuildDependencies) => {
     const live = await boosts.find('training_service', ids);
     for (const trainingServiceId of ids) {
       const resource = live.get(trainingServiceId);
-      const boost = resource && { ...resource, trainingServiceId, endsAt: parseTimestamp(resource.ends_at) };
+      const boost = resource && toCopy(resource);
       const replace = async (session: ClientSession): Promise<Rest> => {
         if ((await deleteBoosts(session, trainingServiceId)) === 'more') return 'more';
         if (boost !== undefined) await store.boosts.saveIfNewer(session, boost, 0);
-        await store.trainingServices.setBoost(session, trainingServiceId, boost ?? NEVER_BOOSTED);
+        await store.trainingServices.setBoost(session, trainingServiceId, boost);
         return 'done';
       };
       while ((await store.transaction(replace)) === 'more');

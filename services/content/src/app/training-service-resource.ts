@@ -32,18 +32,23 @@ export const trainingServiceSchema = z
 export type TrainingServiceResource = z.output<typeof trainingServiceSchema>;
 
 interface EmbeddedResources {
-  boosts: ReadonlyMap<number, BoostResource>;
+  boosts: ReadonlyMap<number, BoostResource | null>;
   /** The public origin. */
   baseUrl: string;
 }
 
-/** The boosts of training services, in one call. Never rejects. */
+/** The boosts of training services. A list (`isList`) shows the copies, by which it is sorted. */
 export const createFetchEmbedded =
-  ({ boosts, baseUrl }: Pick<Dependencies, 'boosts' | 'baseUrl'>) =>
-  async (ids: readonly number[]): Promise<EmbeddedResources> => ({
-    boosts: await boosts.findOrEmpty('training_service', ids),
-    baseUrl,
-  });
+  ({ boosts, baseUrl, clock }: Pick<Dependencies, 'boosts' | 'baseUrl' | 'clock'>) =>
+  async (services: readonly TrainingService[], { isList = false } = {}): Promise<EmbeddedResources> => {
+    const boostables = services.map(({ id, boosted_until, boost }) => ({
+      ...{ id, boostedUntil: boosted_until, boost },
+    }));
+    return {
+      boosts: await boosts.show('training_service', boostables, { now: clock.now(), isList }),
+      baseUrl,
+    };
+  };
 
 /**
  * The seller as `viewer` may see them; undefined for an erased account. Throws `unavailable`. Use cases call it before

@@ -4,8 +4,8 @@ import type { Boost } from '../domain/boost.ts';
 import type { TrainingService } from '../domain/training-service.ts';
 
 /**
- * Updates the read model of boosts, which orders the list. The boost in a response comes from store-billing. Returns the
- * boosted training service; undefined, without a write, if it is deleted or the event is not newer.
+ * Updates the read model of boosts, which orders the list. Returns the boosted training service; undefined, without a write, if it
+ * is deleted or the event is not newer.
  */
 export const createUpdateBoost =
   ({ store }: Pick<Dependencies, 'store'>) =>

@@ -26,21 +26,24 @@ export const createUpdateTrainingService = (
     id: number,
     change: Change<TrainingServiceFields>,
   ): Promise<TrainingServiceResource> => {
-    const { user_id: sellerId } = await findManaged(caller, id);
-    const user = await fetchSeller(sellerId, caller);
+    const service = await findManaged(caller, id);
+    const [user, embedded] = await Promise.all([
+      fetchSeller(service.user_id, caller),
+      fetchEmbedded([service]),
+    ]);
     if (user === undefined) throw notFound();
     const updated = await store.transaction(async (session) => {
       const current = await findManaged(caller, id, session);
       if (isEmptyChange(change)) return current;
       const fields = applyChange<TrainingServiceFields>(current, change);
-      const service = await store.trainingServices.update(session, current, fields, clock.now());
-      const [from, to] = [activityOf(current), activityOf(service)];
+      const changed = await store.trainingServices.update(session, current, fields, clock.now());
+      const [from, to] = [activityOf(current), activityOf(changed)];
       const deltas = from === to ? {} : { [from]: -1, [to]: 1 };
       await store.counters.incrementServices(session, deltas, { shardKey: id, changed: [id] });
-      await publishTrainingServiceChanged(dependencies, session, service);
-      await recordTrainingServiceChange(dependencies, session, caller, { before: current, after: service });
-      return service;
+      await publishTrainingServiceChanged(dependencies, session, changed);
+      await recordTrainingServiceChange(dependencies, session, caller, { before: current, after: changed });
+      return changed;
     });
-    return toTrainingServiceResource(updated, user, await fetchEmbedded([id]));
+    return toTrainingServiceResource(updated, user, embedded);
   };
 };

@@ -1,5 +1,6 @@
 /** A training service that a trainer sells (specification 2.7), and its lists. */
 
+import type { BoostCopy } from '@fitness/contracts/boost.ts';
 import type { MediaCopy } from '@fitness/contracts/media-copy.ts';
 import { oneLine, wellFormed } from '@fitness/shared/kernel/refinements.ts';
 import { z } from 'zod';
@@ -42,6 +43,8 @@ export interface TrainingService extends TrainingServiceFields {
   version: number;
   /** When its boost ends, according to the events received from store-billing. Until then, it comes first in lists. */
   boosted_until: Date;
+  /** The boost that ends then. */
+  boost: BoostCopy | null;
   /** The public files of the training service. */
   media: MediaCopy;
 }

@@ -16,6 +16,7 @@ const onBoostEvent = (
       id: data.boost_id,
       trainingServiceId: data.boostable_id,
       level: data.level,
+      startsAt: parseTimestamp(data.starts_at),
       endsAt: parseTimestamp(data.ends_at),
     };
     await apply(session, boost, aggregateVersion);

@@ -1,22 +1,35 @@
-/** The read model of boosts, used only to order the list of training services. */
+/** The read model of boosts. */
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
 import { deleteSome } from '@fitness/shared/mongo/steps.ts';
-import { type Boost, NEVER_BOOSTED } from '../domain/boost.ts';
+import type { Boost } from '../domain/boost.ts';
+import type { BoostDocument } from './models/training-services.ts';
 import type { Models } from './models.ts';
 
 export interface Boosts {
   /** Returns false, without a write, if the stored version is not older. */
   saveIfNewer(session: ClientSession, boost: Boost, version: number): Promise<boolean>;
   /** The boost that ends last. A training service has at most one live boost at a time. */
-  last(session: ClientSession, trainingServiceId: number): Promise<Pick<Boost, 'level' | 'endsAt'>>;
+  last(session: ClientSession, trainingServiceId: number): Promise<Boost | undefined>;
   /** Deletes at most `limit` boosts of a training service and returns how many. */
   removeOf(session: ClientSession, trainingServiceId: number, limit: number): Promise<number>;
 }
 
+const fromDocument = ({
+  _id: id,
+  training_service_id: trainingServiceId,
+  level,
+  starts_at: startsAt,
+  ends_at: endsAt,
+}: BoostDocument): Boost => ({
+  ...{ id, trainingServiceId, level, endsAt },
+  ...(startsAt && { startsAt }),
+});
+
 export const createBoosts = ({ boosts }: Models): Boosts => ({
-  saveIfNewer: async (session, { id, trainingServiceId, level, endsAt }, version) => {
+  saveIfNewer: async (session, { id, trainingServiceId, level, startsAt, endsAt }, version) => {
     const existing = await boosts.findById(id).session(session).lean();
-    const fields = { training_service_id: trainingServiceId, level, ends_at: endsAt, version };
+    const times = { ...(startsAt && { starts_at: startsAt }), ends_at: endsAt };
+    const fields = { training_service_id: trainingServiceId, level, ...times, version };
     if (existing === null) await boosts.create([{ _id: id, ...fields }], { session });
     else if (existing.version >= version) return false;
     else
@@ -26,7 +39,7 @@ export const createBoosts = ({ boosts }: Models): Boosts => ({
   last: async (session, trainingServiceId) => {
     const all = await boosts.find({ training_service_id: trainingServiceId }).session(session).lean();
     const [last] = all.toSorted((a, b) => b.ends_at.getTime() - a.ends_at.getTime());
-    return last === undefined ? NEVER_BOOSTED : { level: last.level, endsAt: last.ends_at };
+    return last && fromDocument(last);
   },
   removeOf: (session, trainingServiceId, limit) =>
     deleteSome(session, boosts, { training_service_id: trainingServiceId }, limit),

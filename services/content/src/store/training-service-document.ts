@@ -19,6 +19,7 @@ export const fromDocument = (document: Omit<TrainingServiceDocument, 'facets'>):
   updated_at: document.updated_at,
   version: document.version,
   boosted_until: document.boosted_until,
+  boost: document.boost ?? null,
   media: document.media ?? NO_MEDIA,
 });
 

@@ -39,7 +39,8 @@ export interface TrainingServices extends TrainingServiceLists {
   removeTexts(session: ClientSession, ids: readonly number[], limit: number): Promise<number>;
   /** Counts all training services, in the transaction that sets the counters. */
   recount(session: ClientSession): Promise<{ active: number; inactive: number; newest: number }>;
-  setBoost(session: ClientSession, id: number, boost: Pick<Boost, 'level' | 'endsAt'>): Promise<void>;
+  /** Undefined for a training service that was never boosted. */
+  setBoost(session: ClientSession, id: number, boost: Boost | undefined): Promise<void>;
   saveMedia: SaveMedia;
   /** Corrects the facets and grams of every row, and returns how many were wrong. Reads the whole collection. */
   reindex(progress: Progress): Promise<number>;
@@ -60,6 +61,7 @@ const createWrites = (
       ...toDocumentFields(service.user_id, service),
       boosted_until: service.boosted_until,
       boost_level: NEVER_BOOSTED.level,
+      boost: service.boost,
       created_at: service.created_at,
       updated_at: service.updated_at,
       version: service.version,
@@ -141,9 +143,11 @@ export const createTrainingServices = (
       return { active: 0, inactive: 0, newest: 0, ...groups };
     },
     saveMedia: createSaveMedia(trainingServices, recordChange),
-    setBoost: async (session, id, { level, endsAt }) => {
-      const boost = { boosted_until: endsAt, boost_level: level };
-      await trainingServices.updateOne({ _id: id }, { $set: boost }, { session });
+    setBoost: async (session, id, boost) => {
+      const { level, endsAt } = boost ?? NEVER_BOOSTED;
+      const { trainingServiceId: _id, ...copy } = boost ?? {};
+      const state = { boosted_until: endsAt, boost_level: level, boost: boost ? copy : null };
+      await trainingServices.updateOne({ _id: id }, { $set: state }, { session });
       await recordChange(session, id);
     },
     reindex: async (progress) => {

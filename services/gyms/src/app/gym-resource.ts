@@ -154,22 +154,18 @@ const ownerFieldsOf = (gym: Gym) => ({
 });
 
 /**
- * Presents gyms in the given order. What they embed is fetched for all of them at once. A list (`isList`) fetches boosts only for
- * gyms that it shows as boosted. A single gym always fetches its boost, because the event may not have arrived yet.
+ * Presents gyms in the given order. What they embed is fetched for all of them at once. A list (`isList`) shows the copies of
+ * boosts, by which it is sorted.
  */
 export const createPresentGyms =
   (dependencies: Pick<Dependencies, 'store' | 'baseUrl' | 'boosts' | 'clock'>) =>
   async (gyms: readonly Gym[], { caller, locale, isList = false }: Reader): Promise<GymResource[]> => {
     const { store, clock, baseUrl } = dependencies;
     const now = clock.now();
-    const boosted = isList ? gyms.filter(({ boostedUntil }) => boostedUntil > now) : gyms;
     const [cities, majors, boosts] = await Promise.all([
       store.referenceData.cities(gyms.flatMap((gym) => gym.cityId ?? [])),
       store.referenceData.majors(gyms.flatMap((gym) => gym.majorIds)),
-      dependencies.boosts.findOrEmpty(
-        'gym',
-        boosted.map(({ id }) => id),
-      ),
+      dependencies.boosts.show('gym', gyms, { now, isList }),
     ]);
     return gyms.map((gym) => {
       const city = gym.cityId === null ? undefined : cities.get(gym.cityId);

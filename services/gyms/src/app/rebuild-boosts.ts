@@ -1,8 +1,16 @@
+import type { BoostResource } from '@fitness/contracts/boost.ts';
 import { parseTimestamp } from '@fitness/shared/kernel/clock.ts';
 import type { Progress } from '@fitness/shared/kernel/progress.mjs';
 import type { Dependencies } from '../dependencies.ts';
+import type { Boost } from '../domain/boost.ts';
 
 const BATCH = 100;
+
+const toCopy = ({ id, level, starts_at, ends_at }: BoostResource): Boost => ({
+  ...{ id, level, startsAt: parseTimestamp(starts_at), endsAt: parseTimestamp(ends_at) },
+  // Every event is newer.
+  version: 0,
+});
 
 /**
  * Reads the running boosts of all gyms from store-billing, including those granted before gyms received the events. The service
@@ -18,11 +26,7 @@ export const createRebuildBoosts =
       const live = await boosts.find('gym', batch);
       for (const id of batch) {
         const boost = live.get(id);
-        // Version 0: every event is newer.
-        const current =
-          boost === undefined
-            ? []
-            : [{ id: boost.id, level: boost.level, endsAt: parseTimestamp(boost.ends_at), version: 0 }];
+        const current = boost === undefined ? [] : [toCopy(boost)];
         await store.transaction((session) => store.gyms.setBoosts(session, id, current));
       }
       progress.advance('boosts of gyms', batch.length);

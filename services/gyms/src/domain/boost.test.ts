@@ -31,6 +31,7 @@ test('the boost that ends last decides, in whatever order the events arrive', ()
       const event = events[index];
       return (event && withBoost(current, event)) ?? current;
     }, []);
-    expect(boostState(boosts)).toEqual({ boostedUntil: new Date(500), boostLevel: 1 });
+    const last = { id: 2, level: 1, endsAt: new Date(500) };
+    expect(boostState(boosts)).toEqual({ boostedUntil: new Date(500), boostLevel: 1, boost: last });
   }
 });

@@ -1,10 +1,7 @@
 /** The boosts of a gym, which decide its place in the list. */
+import type { BoostCopy } from '@fitness/contracts/boost.ts';
 
-export interface Boost {
-  id: number;
-  /** 1: basic, 2: pro. */
-  level: number;
-  endsAt: Date;
+export interface Boost extends BoostCopy {
   /** Version of the event that it comes from. */
   version: number;
 }
@@ -15,9 +12,11 @@ export interface BoostState {
   boostedUntil: Date;
   /** Level of that boost. */
   boostLevel: number;
+  /** That boost, as it is shown. */
+  boost: BoostCopy | null;
 }
 
-export const NEVER_BOOSTED: BoostState = { boostedUntil: new Date(0), boostLevel: 0 };
+export const NEVER_BOOSTED: BoostState = { boostedUntil: new Date(0), boostLevel: 0, boost: null };
 
 /** Returns the boosts after an event, or undefined when the event is not newer than the stored boost. */
 export const withBoost = (boosts: readonly Boost[], boost: Boost): Boost[] | undefined => {
@@ -29,5 +28,7 @@ export const withBoost = (boosts: readonly Boost[], boost: Boost): Boost[] | und
 /** The boost that ends last decides, because at most one is live at a time. */
 export const boostState = (boosts: readonly Boost[]): BoostState => {
   const [last] = boosts.toSorted((a, b) => b.endsAt.getTime() - a.endsAt.getTime());
-  return last === undefined ? NEVER_BOOSTED : { boostedUntil: last.endsAt, boostLevel: last.level };
+  if (last === undefined) return NEVER_BOOSTED;
+  const { version: _version, ...boost } = last;
+  return { boostedUntil: last.endsAt, boostLevel: last.level, boost };
 };

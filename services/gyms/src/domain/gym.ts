@@ -1,4 +1,5 @@
 /** A gym, and who may see and change it. */
+import type { BoostCopy } from '@fitness/contracts/boost.ts';
 import { type License, NO_LICENSE } from '@fitness/contracts/license.ts';
 import { type MediaCopy, NO_MEDIA } from '@fitness/contracts/media-copy.ts';
 import { type Caller, can, isOwn, type UserCaller } from '@fitness/shared/kernel/caller.ts';
@@ -21,6 +22,8 @@ export interface Gym extends GymDetails {
   ratingCount: number;
   /** The gym comes first in lists until then. Depends on which events of store-billing have arrived. */
   boostedUntil: Date;
+  /** The boost that ends then. */
+  boost: BoostCopy | null;
   /** The public files. */
   media: MediaCopy;
   /** Increases by one with every change that publishes an event. */
@@ -38,6 +41,7 @@ export const newGym = (id: number, details: Partial<GymDetails>, now: Date): Gym
   workingPeriods: [],
   license: NO_LICENSE,
   boostedUntil: NEVER_BOOSTED.boostedUntil,
+  boost: NEVER_BOOSTED.boost,
   media: NO_MEDIA,
   ratingSum: 0,
   ratingCount: 0,

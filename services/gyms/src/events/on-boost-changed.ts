@@ -12,8 +12,14 @@ const onBoostEvent = (
 ): EventConsumer =>
   onEvent(event, async ({ data, aggregateVersion: version }, { session }) => {
     if (data.boostable_type !== 'gym') return;
-    const endsAt = parseTimestamp(data.ends_at);
-    await apply(session, data.boostable_id, { id: data.boost_id, level: data.level, endsAt, version });
+    const [startsAt, endsAt] = [parseTimestamp(data.starts_at), parseTimestamp(data.ends_at)];
+    await apply(session, data.boostable_id, {
+      id: data.boost_id,
+      level: data.level,
+      startsAt,
+      endsAt,
+      version,
+    });
   });
 
 export const onBoostChanged = ({ updateBoost, endBoost }: UseCases): EventConsumer[] => [

@@ -38,6 +38,8 @@ const period = {
 const boost = {
   id: { type: Number, required: true },
   level: { type: Number, required: true },
+  // Older releases stored no start.
+  startsAt: Date,
   endsAt: { type: Date, required: true },
   version: { type: Number, required: true },
 } as const;
@@ -94,11 +96,13 @@ const gymSchema = schemaOf<GymDocument>(
     { visibleTo: { type: Number, required: true }, geohash: { type: String, default: null } },
     'boosts.id',
     'boosts.level',
+    'boosts.startsAt',
     'boosts.endsAt',
     'boosts.version',
     {
       boostedUntil: { type: Date, required: true },
       boostLevel: { type: Number, required: true },
+      boost: { type: Schema.Types.Mixed, default: null },
       ratingSum: { type: Number, required: true },
       ratingCount: { type: Number, required: true },
       version: { type: Number, required: true },

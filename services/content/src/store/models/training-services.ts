@@ -1,4 +1,5 @@
 /** Training services and their grams, and the read model of their boosts. */
+import type { BoostCopy } from '@fitness/contracts/boost.ts';
 import type { MediaCopy } from '@fitness/contracts/media-copy.ts';
 import { textSchema } from '@fitness/shared/lists/texts.ts';
 import { erase, personalFieldsOf, schemaOf } from '@fitness/shared/mongo/privacy.ts';
@@ -14,6 +15,8 @@ export interface TrainingServiceDocument extends TrainingServiceFields {
   boosted_until: Date;
   /** Level of that boost: 1 basic, 2 pro; 0 if it was never boosted. */
   boost_level: number;
+  /** That boost. Missing from documents that an older release stored. */
+  boost?: BoostCopy | null;
   created_at: Date;
   updated_at: Date;
   version: number;
@@ -26,6 +29,8 @@ export interface BoostDocument {
   _id: number;
   training_service_id: number;
   level: number;
+  /** Missing from documents that an older release stored. */
+  starts_at?: Date;
   ends_at: Date;
   version: number;
 }
@@ -43,6 +48,7 @@ export const trainingServiceSchema = schemaOf<TrainingServiceDocument>(
     facets: { type: [String], required: true },
     boosted_until: date,
     boost_level: number,
+    boost: Schema.Types.Mixed,
     created_at: date,
     updated_at: date,
     version: number,
@@ -66,6 +72,7 @@ export const boostSchema = schemaOf<BoostDocument>(
     _id: number,
     training_service_id: number,
     level: number,
+    starts_at: Date,
     ends_at: date,
     version: number,
   }),
