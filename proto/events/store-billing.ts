@@ -48,7 +48,7 @@ const subscription = z.object({
   subscription_id: id,
   user_id: id,
   type: z.string().meta({ description: 'Premium plan, e.g. `plus`' }),
-  starts_at: timestamp,
+  starts_at: timestamp.meta({ description: 'When it was granted, `YYYY-MM-DD HH:MM:SS` in UTC' }),
   expires_at: timestamp,
 });
 
@@ -57,6 +57,17 @@ export const subscriptionStarted = defineEvent({
   summary: 'A premium subscription started. It was bought from an app store or from the wallet.',
   advice: 'Give the user what the subscription includes, until its end.',
   data: subscription,
+  consumers: ['identity'],
+});
+
+export const subscriptionEnded = defineEvent({
+  type: 'store_billing.subscription.ended',
+  summary:
+    'A premium subscription ended before its time: the store refunded its purchase, or the account was erased. None is published ' +
+    'for a subscription that expires.',
+  advice: 'Take back what the subscription includes, unless another subscription is running.',
+  data: subscription,
+  consumers: ['identity'],
 });
 
 export const subscriptionExpiring = defineEvent({
@@ -72,7 +83,7 @@ const boost = z.object({
   boostable_type: z.enum(['gym', 'training_service']),
   boostable_id: id,
   level: z.int().meta({ description: '1: basic, 2: pro' }),
-  starts_at: timestamp,
+  starts_at: timestamp.meta({ description: 'When it was granted, `YYYY-MM-DD HH:MM:SS` in UTC' }),
   ends_at: timestamp,
 });
 

@@ -1,6 +1,7 @@
-/** The premium subscription resource (specification 2.7), and its reader. */
+/** The premium subscription resource (specification 2.7), its reader, and the copy that shows it without an answer. */
 import type { StoreBillingDefinition } from '@fitness/proto/gen/fitness/store_billing/v1/StoreBilling.ts';
 import type { GrpcClient } from '@fitness/shared/grpc/client.ts';
+import { formatTimestamp } from '@fitness/shared/kernel/clock.ts';
 import type { Logger } from '@fitness/shared/kernel/log.ts';
 import { createTickBatch } from '@fitness/shared/kernel/tick-batch.ts';
 import { z } from 'zod';
@@ -20,33 +21,63 @@ export const subscriptionSchema = z
 
 export type SubscriptionResource = z.output<typeof subscriptionSchema>;
 
-type Subscriptions = ReadonlyMap<number, SubscriptionResource>;
+/** The copy of the last subscription of an account, from the events of store-billing. */
+export interface SubscriptionCopy {
+  id: number;
+  type: string;
+  starts_at: Date;
+  expires_at: Date;
+  /** Version of the event that it comes from. */
+  version: number;
+}
+
+/** The running subscription in the copy of an account; null without one. */
+export const runningSubscription = (
+  userId: number,
+  copy: SubscriptionCopy | undefined,
+  now: Date,
+): SubscriptionResource | null => {
+  if (copy === undefined || copy.expires_at <= now) return null;
+  const { id, type } = copy;
+  // A subscription starts when it is granted.
+  const starts_at = formatTimestamp(copy.starts_at);
+  const times = { starts_at, expires_at: formatTimestamp(copy.expires_at), created_at: starts_at };
+  return { id, user_id: userId, type, ...times };
+};
 
 /** The most users that store-billing accepts in a call. */
 const MAX_USERS = 200;
-const NONE: Subscriptions = new Map();
+const FIND_DEADLINE_MS = 3_000;
 
 export const createSubscriptionReader = (storeBilling: GrpcClient<StoreBillingDefinition>, log: Logger) => {
-  const read = createTickBatch(async (userIds: number[]): Promise<Subscriptions> => {
-    try {
-      const answer = await storeBilling.call(
-        'GetSubscriptions',
-        { user_ids: userIds },
-        { deadlineMs: EMBEDDED_DEADLINE_MS },
-      );
-      // The message has the fields of the resource.
-      return new Map(answer.subscriptions.map((row) => [row.user_id, row]));
-    } catch (error) {
-      log.warn({ err: error }, 'shown without subscriptions');
-      return NONE;
-    }
-  }, MAX_USERS);
+  const ask = async (
+    userIds: readonly number[],
+    deadlineMs: number,
+  ): Promise<ReadonlyMap<number, SubscriptionResource>> => {
+    const answer = await storeBilling.call('GetSubscriptions', { user_ids: [...userIds] }, { deadlineMs });
+    // The message has the fields of the resource.
+    return new Map(answer.subscriptions.map((row) => [row.user_id, row]));
+  };
+  const askTogether = createTickBatch((ids: number[]) => ask(ids, EMBEDDED_DEADLINE_MS), MAX_USERS);
   return {
+    /** The running subscriptions of these users, by user id, in one call. Throws `unavailable` if there is no answer. */
+    find: (userIds: readonly number[]) => ask(userIds, FIND_DEADLINE_MS),
     /**
-     * Running subscriptions by user id. The map may include other users. Callers in one tick of the event loop share a call.
-     * Never rejects: without an answer in time the map is empty.
+     * The running subscription to show, or null. Asks store-billing, because the event may not have arrived yet. Without an answer
+     * in time the copy is shown. Callers in one tick of the event loop share a call. Never rejects.
      */
-    findOrEmpty: async (userIds: readonly number[]) => (userIds.length === 0 ? NONE : read(userIds)),
+    show: async (
+      userId: number,
+      copy: SubscriptionCopy | undefined,
+      now: Date,
+    ): Promise<SubscriptionResource | null> => {
+      try {
+        return (await askTogether([userId])).get(userId) ?? null;
+      } catch (error) {
+        log.warn({ err: error }, 'shown with the copy of the subscription');
+        return runningSubscription(userId, copy, now);
+      }
+    },
   };
 };
 

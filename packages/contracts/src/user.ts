@@ -79,7 +79,8 @@ const limitedAccessShape = {
     .meta({ description: 'Id of the user who invited this one; null if nobody did' }),
   referral_score: z.number().meta({
     description:
-      'Sum, over the users whom the user has invited, of 1 plus half of their `referral_score`. Not rounded, and cached for ten hours.',
+      'Sum, over the users whom the user has invited, of 1 plus half of their `referral_score`. Not rounded, and cached for ten hours. ' +
+      'In a list, a score that takes longer than three seconds is the last known one, or at first `referrals_count`.',
   }),
   referrals_count: z.int().meta({ description: 'Number of users whom the user has invited' }),
   roles: z.array(roleSchema).meta({ description: 'Roles of the user, with their permissions' }),

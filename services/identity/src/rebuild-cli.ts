@@ -1,5 +1,5 @@
 /**
- * `npm run rebuild:identity`: rebuilds the search texts of accounts and the copies of their public files.
+ * `npm run rebuild:identity`: rebuilds the search texts of accounts, and the copies of their public files and subscriptions.
  * The service may run meanwhile.
  */
 import { counted } from '@fitness/shared/kernel/counted.ts';
@@ -10,5 +10,6 @@ import { createUseCases } from './use-cases.ts';
 
 await runRebuild('identity', readConfig, async (runtime, config, progress) => {
   const { rebuild } = createUseCases(await createDependencies(runtime, config));
-  return `Rebuilt the search words and public files of ${counted(await rebuild(progress), 'account')}.`;
+  const rebuilt = counted(await rebuild(progress), 'account');
+  return `Rebuilt the search words, public files and subscriptions of ${rebuilt}.`;
 });

@@ -5,6 +5,7 @@ import { createGetUser } from './app/accounts/get-user.ts';
 import { createGetUserNames } from './app/accounts/get-user-names.ts';
 import { createGetUsers } from './app/accounts/get-users.ts';
 import { createListUsers } from './app/accounts/list-users.ts';
+import { createRebuild } from './app/accounts/rebuild.ts';
 import { createReferralsReader } from './app/accounts/referrals-reader.ts';
 import { createRegister } from './app/accounts/register.ts';
 import { createReviewLicense } from './app/accounts/review-license.ts';
@@ -168,6 +169,8 @@ export const createUseCases = ({ newNotifications, ...dependencies }: AllDepende
     detachLicense: createDetachLicense({ ...dependencies, deliverNotification }),
 
     ...createMediaCopyUseCases(dependencies),
+    saveSubscription: dependencies.store.users.saveSubscription,
+    rebuild: createRebuild(dependencies),
 
     listRoles: createListRoles(dependencies),
     updateRole: createUpdateRole(dependencies),

@@ -51,8 +51,8 @@ interface StandIns {
   /** Runs while media deletes a license document. */
   whileDeleting: (() => Promise<void>) | undefined;
   subscriptions: { id: number; userId: number }[];
-  /** Store-billing fails. */
-  brokenSubscriptions: boolean;
+  /** Runs while store-billing reads subscriptions; throws to make it fail. */
+  whileReadingSubscriptions: (() => Promise<void>) | undefined;
   /** The blockers that apply, with their users. */
   blockers: { userId: number; code: string; extras: Record<string, unknown> }[];
   /** Runs while a blocker is evaluated. */
@@ -91,6 +91,9 @@ export const mediaCopy = (
   })),
 });
 
+/** The times of every subscription of the stand-in. */
+export const SUBSCRIBED = { starts_at: '2026-01-01 00:00:00', expires_at: '2099-01-01 00:00:00' } as const;
+
 const startStandIns = (standIns: StandIns) =>
   standIn(
     standInService(grpcDefinitions.media(), {
@@ -127,16 +130,15 @@ const startStandIns = (standIns: StandIns) =>
     standInService(grpcDefinitions.storeBilling(), {
       GetSubscriptions: async ({ user_ids }) => {
         standIns.calls.subscriptions += 1;
-        if (standIns.brokenSubscriptions) throw new Error('out of order');
+        await standIns.whileReadingSubscriptions?.();
         const running = standIns.subscriptions.filter((row) => user_ids.includes(row.userId));
         return {
           subscriptions: running.map(({ id, userId }) => ({
             id,
             user_id: userId,
             type: 'plus',
-            starts_at: '2026-01-01 00:00:00',
-            expires_at: '2026-02-01 00:00:00',
-            created_at: '2026-01-01 00:00:00',
+            ...SUBSCRIBED,
+            created_at: SUBSCRIBED.starts_at,
           })),
         };
       },
@@ -175,7 +177,7 @@ export const startHarness = async (
     whileDeleting: undefined,
     whileEvaluating: undefined,
     subscriptions: [],
-    brokenSubscriptions: false,
+    whileReadingSubscriptions: undefined,
     blockers: [],
     brokenBlocker: undefined,
     calls: { media: 0, subscriptions: 0, blockers: 0 },
@@ -324,7 +326,7 @@ const openMembers = ({ config, clock, database }: Harness) => {
     ...{ sequences, random: systemRandom, clock, tokenLifetimeDays },
   });
   const presentUser = createPresentUser({
-    ...{ store, baseUrl, subscriptions: { findOrEmpty: async () => new Map() } },
+    ...{ store, baseUrl, clock, subscriptions: { find: async () => new Map(), show: async () => null } },
     referralsReader: { read: async () => new Map() },
   });
   return async ({ 'x-client-address': address }: ReturnType<typeof newAddress>): Promise<Person> => {

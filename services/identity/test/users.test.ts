@@ -81,12 +81,12 @@ describe('a viewer', () => {
     expect(body.data).toEqual([other.user]);
   });
 
-  test('a page of any length causes one call to store-billing', async () => {
+  test('a page of any length causes no call to another service', async () => {
     await Promise.all(Array.from({ length: 5 }, () => join(harness)));
     harness.standIns.calls = { media: 0, subscriptions: 0, blockers: 0 };
     const { body } = await list(operator, { per_page: 5 });
     expect(body.data).toHaveLength(5);
-    expect(harness.standIns.calls).toEqual({ media: 0, subscriptions: 1, blockers: 0 });
+    expect(harness.standIns.calls).toEqual({ media: 0, subscriptions: 0, blockers: 0 });
   });
 });
 
@@ -342,14 +342,4 @@ describe('an erased account', () => {
     expect(await harness.database.collection('login_keys').countDocuments({ user_id: person.id })).toBe(0);
     expect(await harness.database.collection('users_texts').countDocuments({ row: person.id })).toBe(0);
   });
-});
-
-test('a user is shown without a subscription when store-billing fails', async () => {
-  harness.standIns.subscriptions = [{ id: 81, userId: viewer.id }];
-  const subscription = async () =>
-    (await harness.send('GET', `/users/${viewer.id}`)).body.user.current_subscription;
-  expect(await subscription()).toMatchObject({ id: 81 });
-  harness.standIns.brokenSubscriptions = true;
-  expect(await subscription()).toBeNull();
-  harness.standIns.brokenSubscriptions = false;
 });

@@ -10,6 +10,7 @@ import { createConsumers } from './events/consumers.ts';
 import { createStoreBillingService } from './grpc/store-billing.ts';
 import { createRoutes } from './http/routes.ts';
 import { createJobs, type Rounds } from './jobs/jobs.ts';
+import { createUpgrades } from './store/upgrades.ts';
 import { createUseCases } from './use-cases.ts';
 
 export interface StoreBillingOverrides extends Overrides, DependencyOverrides {
@@ -48,6 +49,7 @@ export const startStoreBilling = async (
     }),
     grpc: [createStoreBillingService(useCases), blockersService(useCases.blockers)],
     consumers: createConsumers(useCases),
+    upgrades: createUpgrades(useCases),
     jobs: withoutJobs ? [] : createJobs(useCases),
   });
   return { ...running, rounds: useCases, idle: () => backgroundTasks.idle() };

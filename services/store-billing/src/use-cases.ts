@@ -11,6 +11,7 @@ import { createGetBoosts } from './app/get-boosts.ts';
 import { createGetPrices } from './app/get-prices.ts';
 import { createGetSubscriptions } from './app/get-subscriptions.ts';
 import { createPublishBoostEnds } from './app/publish-boost-ends.ts';
+import { createPublishRunningGrants } from './app/publish-running-grants.ts';
 import { createReconcileRefunds } from './app/reconcile-refunds.ts';
 import { createRedeemStorePurchase } from './app/redeem-store-purchase.ts';
 import { createResolveRefund } from './app/resolve-refund.ts';
@@ -39,6 +40,7 @@ export const createUseCases = (dependencies: Dependencies) => {
     sweepWalletPurchases: createSweepWalletPurchases(dependencies),
     reconcileRefunds: createReconcileRefunds(dependencies),
     publishBoostEnds: createPublishBoostEnds(dependencies),
+    publishRunningGrants: createPublishRunningGrants(dependencies),
     announceExpiringSubscriptions: createAnnounceExpiringSubscriptions(dependencies),
   };
 };

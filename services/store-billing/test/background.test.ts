@@ -687,6 +687,8 @@ describe('the reconciliation of refunds', () => {
       (event) => event.type === 'store_billing.store_purchase.grant_ended' && mine(event),
     );
     expect(published).toHaveLength(1);
+    const { data } = await harness.tap.waitFor('store_billing.subscription.ended', { matches: mine });
+    expect(data).toMatchObject({ subscription_id: body.data.id, type: 'plus', expires_at: endedAt });
     const replay = await redeem(harness.send, user, token);
     expect([replay.status, replay.body.data.expires_at]).toEqual([200, endedAt]);
     const another = newToken();

@@ -182,6 +182,10 @@ describe('events', () => {
       const { subscriptions } = await grpc.billing.call('GetSubscriptions', { user_ids: [user.userId] });
       return subscriptions.length === 0;
     });
+    const ended = await harness.tap.waitFor('store_billing.subscription.ended', {
+      matches: ({ data }) => (data as { user_id: number }).user_id === user.userId,
+    });
+    expect(ended.aggregateversion).toBe(2);
     expect(await count(harness, 'store_purchases', { purchase_token: token })).toBe(1);
     await putPurchase(harness, open, 'purchased');
     harness.clock.advance(20_000);

@@ -27,7 +27,7 @@ export const SHARDS: Shards = {
   },
   subscriptions: {
     key: ['user_id'],
-    because: 'whether an account has premium, which most responses about it show',
+    because: 'whether an account has premium: each sign-in and profile asks',
     ids: 'a sequence',
     scatters: {
       'the grant of a receipt: a replay, a refund': ['findAndModify: _id, expires_at', 'join: _id'],

@@ -20,6 +20,7 @@ import { onMediaDeleted } from './on-media-deleted.ts';
 import { onNotificationEmailRequested } from './on-notification-email-requested.ts';
 import { onNotificationPushRequested } from './on-notification-push-requested.ts';
 import { onSecuritySmsRequested } from './on-security-sms-requested.ts';
+import { onSubscriptionChanged } from './on-subscription-changed.ts';
 
 export const createConsumers = (useCases: UseCases): EventConsumer[] => [
   onAccountDeletionRequested(useCases),
@@ -36,6 +37,7 @@ export const createConsumers = (useCases: UseCases): EventConsumer[] => [
   onTraineePurchased(useCases),
   onTraineeDelivered(useCases),
   onRefundResolved(useCases),
+  ...onSubscriptionChanged(useCases),
   onSubscriptionExpiring(useCases),
   onGymBoostEnded(useCases),
   onTrainingServiceBoostEnded(useCases),

@@ -55,6 +55,9 @@ const schema = schemaOf<StoredUser>(
     trainer_license_reviewed_name: { type: String, default: null },
   }),
   erase('names of files of the person', { media: mongoose.Schema.Types.Mixed }),
+  erase('the copy of the subscription; store-billing keeps what was bought', {
+    subscription: mongoose.Schema.Types.Mixed,
+  }),
   erase('shared with others by the person', { referral_code: String }),
   erase('no longer needed', {
     role_ids: { type: [Number], default: [] },

@@ -1,5 +1,6 @@
 /** Writes of live accounts. Login keys and search texts are written with them. */
 import type { MediaCopy } from '@fitness/contracts/media-copy.ts';
+import type { SubscriptionCopy } from '@fitness/contracts/subscription.ts';
 import { sameWords } from '@fitness/shared/kernel/same-words.ts';
 import type { RowTexts } from '@fitness/shared/lists/texts.ts';
 import { type ClientSession, type Connection, trusted } from '@fitness/shared/mongo/connect.ts';
@@ -11,7 +12,10 @@ import { createFindOne, createUpdateOne, type Standing, toUser, userModel } from
 
 /** Changes to an account. Login keys and search texts are updated with them. */
 type UserChanges = Partial<
-  Omit<User, '_id' | 'version' | 'credential_epoch' | 'has_referrals' | 'created_at' | 'media'>
+  Omit<
+    User,
+    '_id' | 'version' | 'credential_epoch' | 'has_referrals' | 'created_at' | 'media' | 'subscription'
+  >
 >;
 
 type FieldWithDefault = {
@@ -30,6 +34,39 @@ const createSaveMedia =
     const copy = { $set: { media: { version, files } } };
     await users.updateOne({ _id: id, erased_at: null, ...older }, copy, session && { session });
   };
+
+const createSubscriptions = (users: ReturnType<typeof userModel>) => ({
+  /**
+   * Ignores an event that is not newer. Subscriptions of an account follow each other, so the newest is the one that started last.
+   * No effect without a live account.
+   */
+  saveSubscription: async (
+    session: ClientSession,
+    id: number,
+    subscription: SubscriptionCopy,
+  ): Promise<void> => {
+    const isNewer = [
+      { subscription: null },
+      { 'subscription.starts_at': trusted({ $lt: subscription.starts_at }) },
+      { 'subscription.id': subscription.id, 'subscription.version': trusted({ $lt: subscription.version }) },
+    ];
+    const filter: Record<string, unknown> = { _id: id, erased_at: null, $or: isNewer };
+    await users.updateOne(filter, { $set: { subscription } }, { session });
+  },
+
+  /** Replaces the copy `before`. No effect if it has changed, or without a live account. */
+  replaceSubscription: async (
+    id: number,
+    before: SubscriptionCopy | undefined,
+    subscription: SubscriptionCopy | undefined,
+  ): Promise<void> => {
+    if (subscription === undefined || subscription === before) return;
+    const filter: Record<string, unknown> = before
+      ? { 'subscription.id': before.id, 'subscription.version': before.version }
+      : { subscription: null };
+    await users.updateOne({ _id: id, erased_at: null, ...filter }, { $set: { subscription } });
+  },
+});
 
 export const createWrites = (
   connection: Connection,
@@ -77,6 +114,7 @@ export const createWrites = (
     },
 
     saveMedia: createSaveMedia(users),
+    ...createSubscriptions(users),
 
     /** Marks the phone as proven: its owner has entered a code that was sent to it. */
     provePhone: async (session: ClientSession, id: number): Promise<void> => {

@@ -1,7 +1,7 @@
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { boostSlot, type Target } from '../domain/target.ts';
-import { publishBoostEnded } from './publish.ts';
+import { publishGrantEnded } from './publish.ts';
 
 /**
  * Ends the live boost of a deleted target and closes its slot, so no boost can start again. Runs in the transaction of
@@ -15,6 +15,5 @@ export const createEndTargetBoost =
     const running = await store.slots.close(session, boostSlot(target), now);
     if (running === null) return;
     const ended = await store.grants.end(session, 'boost', running, now);
-    if (ended?.grant.kind === 'boost')
-      await publishBoostEnded(dependencies, session, ended.grant, ended.version);
+    if (ended !== undefined) await publishGrantEnded(dependencies, session, ended.grant, ended.version);
   };

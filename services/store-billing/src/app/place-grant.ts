@@ -52,7 +52,7 @@ export const placeGrant = async (
   });
   if (outcome !== 'taken') return { refusal: outcome };
   await grants.insert(session, grant);
-  await publishGrant(dependencies, session, grant);
+  await publishGrant(dependencies, session, grant, 1);
   if (order.target?.byOperator !== undefined) await recordBoost(dependencies, session, grant, order.target);
   return { grant };
 };

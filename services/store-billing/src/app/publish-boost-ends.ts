@@ -1,6 +1,6 @@
 /** Publishes `boost.ended` for boosts that have run out. */
 import type { Dependencies } from '../dependencies.ts';
-import { publishBoostEnded } from './publish.ts';
+import { publishGrantEnded } from './publish.ts';
 
 const BATCH_SIZE = 100;
 
@@ -11,7 +11,7 @@ export const createPublishBoostEnds =
       try {
         await store.transaction(async (session) => {
           const ended = await store.grants.markEndPublished(session, id);
-          if (ended !== undefined) await publishBoostEnded(dependencies, session, ended.boost, ended.version);
+          if (ended !== undefined) await publishGrantEnded(dependencies, session, ended.boost, ended.version);
         });
       } catch (error) {
         // The next round retries it; the other boosts continue.

@@ -5,6 +5,7 @@ import {
   refundResolved,
   storePurchaseGrantEnded,
   storePurchaseGranted,
+  subscriptionEnded,
   subscriptionExpiring,
   subscriptionStarted,
 } from '@fitness/proto/events/store-billing.ts';
@@ -39,23 +40,30 @@ const subscriptionData = (subscription: Subscription) => ({
 const boostSubject = (id: number): string => `boost-${id}`;
 const subscriptionSubject = (id: number): string => `subscription-${id}`;
 
-export const publishGrant = async (
-  { outbox }: PublishDependencies,
-  session: ClientSession,
-  grant: Grant,
-): Promise<void> => {
-  if (grant.kind === 'boost') {
-    const event = { subject: boostSubject(grant.id), data: boostData(grant), aggregateVersion: 1 };
-    await outbox.publish(session, boostGranted, event);
-    return;
-  }
-  const event = {
-    subject: subscriptionSubject(grant.id),
-    data: subscriptionData(grant),
-    aggregateVersion: 1,
+const publishOf =
+  (ofSubscription: typeof subscriptionStarted, ofBoost: typeof boostGranted) =>
+  async (
+    { outbox }: PublishDependencies,
+    session: ClientSession,
+    grant: Grant,
+    version: number,
+  ): Promise<void> => {
+    const { id } = grant;
+    if (grant.kind === 'boost') {
+      const event = { subject: boostSubject(id), data: boostData(grant), aggregateVersion: version };
+      await outbox.publish(session, ofBoost, event);
+    } else {
+      const data = subscriptionData(grant);
+      const event = { subject: subscriptionSubject(id), data, aggregateVersion: version };
+      await outbox.publish(session, ofSubscription, event);
+    }
   };
-  await outbox.publish(session, subscriptionStarted, event);
-};
+
+/** Publishes the start of a grant. */
+export const publishGrant = publishOf(subscriptionStarted, boostGranted);
+
+/** Publishes the end of a grant. A subscription that expires has none. */
+export const publishGrantEnded = publishOf(subscriptionEnded, boostEnded);
 
 export const publishSubscriptionExpiring = async (
   { outbox }: PublishDependencies,
@@ -70,16 +78,6 @@ export const publishSubscriptionExpiring = async (
     aggregateVersion: version,
   };
   await outbox.publish(session, subscriptionExpiring, event);
-};
-
-export const publishBoostEnded = async (
-  { outbox }: PublishDependencies,
-  session: ClientSession,
-  boost: Boost,
-  version: number,
-): Promise<void> => {
-  const event = { subject: boostSubject(boost.id), data: boostData(boost), aggregateVersion: version };
-  await outbox.publish(session, boostEnded, event);
 };
 
 export const publishStorePurchaseGranted = async (

@@ -11,7 +11,7 @@ import {
   RECONCILIATION_RETRY_MS,
   type StorePurchase,
 } from '../domain/purchase.ts';
-import { publishBoostEnded, publishStorePurchaseGrantEnded } from './publish.ts';
+import { publishGrantEnded, publishStorePurchaseGrantEnded } from './publish.ts';
 
 type ReconcileDependencies = Pick<Dependencies, 'store' | 'channel' | 'clock' | 'outbox' | 'log'>;
 
@@ -85,7 +85,7 @@ const endGrant = async (dependencies: ReconcileDependencies, refunded: StorePurc
     if (ended !== undefined) {
       const { grant } = ended;
       await store.slots.end(session, slotOfGrant(grant), grant.id, now);
-      if (grant.kind === 'boost') await publishBoostEnded(dependencies, session, grant, ended.version);
+      await publishGrantEnded(dependencies, session, grant, ended.version);
     }
     await publishStorePurchaseGrantEnded(dependencies, session, purchase, version, now);
   });

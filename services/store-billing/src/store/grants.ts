@@ -17,7 +17,16 @@ export interface Grants {
   runningSubscriptions(userIds: readonly number[], now: Date): Promise<Subscription[]>;
   /** The live boosts of these targets. */
   liveBoosts(targets: readonly Target[], now: Date): Promise<Boost[]>;
-  /** Ends a grant now; undefined if it has already ended. The caller publishes the end of a boost. */
+  /** Ids of the running grants. Reads the whole collection. */
+  runningIds(kind: Grant['kind'], now: Date): Promise<number[]>;
+  /** Increments the version of a grant, for an event that repeats its start; undefined if it has ended. */
+  repeatStart(
+    session: ClientSession,
+    kind: Grant['kind'],
+    id: number,
+    now: Date,
+  ): Promise<{ grant: Grant; version: number } | undefined>;
+  /** Ends a grant now; undefined if it has already ended. The caller publishes the end. */
   end(
     session: ClientSession,
     kind: Grant['kind'],
@@ -63,6 +72,40 @@ export const fromBoostDocument = (document: BoostDocument): Boost => ({
   source: document.source,
   createdAt: document.created_at,
 });
+
+/** Changes of running grants. Each increments the version, which orders the events of a grant. */
+const createChanges = ({
+  subscriptions,
+  boosts,
+}: Pick<Models, 'subscriptions' | 'boosts'>): Pick<Grants, 'repeatStart' | 'end'> => {
+  const change =
+    (endOfSubscription: (now: Date) => object, endOfBoost: (now: Date) => object): Grants['end'] =>
+    async (session, kind, id, now) => {
+      const running = trusted({ $gt: now });
+      const $inc = { version: 1 };
+      const after = { session, returnDocument: 'after' as const };
+      if (kind === 'premium') {
+        const row = await subscriptions
+          .findOneAndUpdate({ _id: id, expires_at: running }, { $set: endOfSubscription(now), $inc }, after)
+          .lean<SubscriptionDocument>();
+        return row === null ? undefined : { grant: fromSubscriptionDocument(row), version: row.version };
+      }
+      const row = await boosts
+        .findOneAndUpdate({ _id: id, ends_at: running }, { $set: endOfBoost(now), $inc }, after)
+        .lean<BoostDocument>();
+      return row === null ? undefined : { grant: fromBoostDocument(row), version: row.version };
+    };
+  return {
+    repeatStart: change(
+      () => ({}),
+      () => ({}),
+    ),
+    end: change(
+      (expires_at) => ({ expires_at }),
+      (ends_at) => ({ ends_at, end_due_at: null }),
+    ),
+  };
+};
 
 export const createGrants = ({ subscriptions, boosts }: Models, sequences: Sequences): Grants => ({
   nextId: (kind) => sequences.next(kind === 'premium' ? 'subscription' : 'boost'),
@@ -114,28 +157,15 @@ export const createGrants = ({ subscriptions, boosts }: Models, sequences: Seque
     ]);
     return rows.map(fromBoostDocument);
   },
-  end: async (session, kind, id, now) => {
+  runningIds: async (kind, now) => {
     const running = trusted({ $gt: now });
-    const after = { session, returnDocument: 'after' as const };
-    if (kind === 'premium') {
-      const ended = await subscriptions
-        .findOneAndUpdate(
-          { _id: id, expires_at: running },
-          { $set: { expires_at: now }, $inc: { version: 1 } },
-          after,
-        )
-        .lean<SubscriptionDocument>();
-      return ended === null ? undefined : { grant: fromSubscriptionDocument(ended), version: ended.version };
-    }
-    const ended = await boosts
-      .findOneAndUpdate(
-        { _id: id, ends_at: running },
-        { $set: { ends_at: now, end_due_at: null }, $inc: { version: 1 } },
-        after,
-      )
-      .lean<BoostDocument>();
-    return ended === null ? undefined : { grant: fromBoostDocument(ended), version: ended.version };
+    const rows =
+      kind === 'premium'
+        ? await subscriptions.find({ expires_at: running }, { _id: 1 }).lean<{ _id: number }[]>()
+        : await boosts.find({ ends_at: running }, { _id: 1 }).lean<{ _id: number }[]>();
+    return rows.map(({ _id }) => _id);
   },
+  ...createChanges({ subscriptions, boosts }),
   boostsWithUnpublishedEnd: createDueIdQueue(boosts, { due: 'end_due_at', user: 'user_id' }),
   markEndPublished: async (session, id) => {
     const document = await boosts

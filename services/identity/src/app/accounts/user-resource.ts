@@ -1,6 +1,7 @@
 /** The user resource (specification 2.1). */
 import { NO_MEDIA, toMediaResources } from '@fitness/contracts/media-copy.ts';
 import { MODEL } from '@fitness/contracts/model-names.ts';
+import { runningSubscription, type SubscriptionResource } from '@fitness/contracts/subscription.ts';
 import {
   canSeeAllFields,
   limitUser,
@@ -15,14 +16,21 @@ import type { StoredUserFields, User } from '../../domain/user.ts';
 import { toRole } from '../roles/role-resource.ts';
 import type { Referrals, ReferralsReader } from './referrals-reader.ts';
 
-interface PresentUserDependencies extends Pick<Dependencies, 'store' | 'subscriptions' | 'baseUrl'> {
+interface PresentUserDependencies
+  extends Pick<Dependencies, 'store' | 'subscriptions' | 'baseUrl' | 'clock'> {
   referralsReader: ReferralsReader;
 }
 
-/** Returns resources in the order of `users`, each as `viewer` may see it. Does not wait for slow referral scores. */
+/**
+ * Returns resources in the order of `users`, each as `viewer` may see it. Does not wait for slow referral scores. Shows the copies of
+ * subscriptions.
+ */
 export type PresentUsers = (users: readonly User[], viewer: Caller) => Promise<UserResource[]>;
 
-/** Returns the resource as `viewer` may see it. Waits for the referral score. */
+/**
+ * Returns the resource as `viewer` may see it. Waits for the referral score, and asks store-billing, so that a purchase is seen at
+ * once.
+ */
 export type PresentUser = (user: User, viewer: Caller) => Promise<UserResource>;
 
 /** Less than the five seconds that other services wait for the users that they embed. */
@@ -31,12 +39,17 @@ const LIST_SCORE_TIMEOUT_MS = 3_000;
 export const createPresentUsers =
   (dependencies: PresentUserDependencies): PresentUsers =>
   (users, viewer) =>
-    present(dependencies, users, viewer, LIST_SCORE_TIMEOUT_MS);
+    present(dependencies, users, viewer, {
+      scoreTimeoutMs: LIST_SCORE_TIMEOUT_MS,
+      subscriptionOf: async ({ _id, subscription }, now) => runningSubscription(_id, subscription, now),
+    });
 
 export const createPresentUser =
   (dependencies: PresentUserDependencies): PresentUser =>
   async (user, viewer) => {
-    const [resource] = await present(dependencies, [user], viewer);
+    const [resource] = await present(dependencies, [user], viewer, {
+      subscriptionOf: ({ _id, subscription }, now) => dependencies.subscriptions.show(_id, subscription, now),
+    });
     if (resource === undefined) throw new Error('one user has no resource');
     return resource;
   };
@@ -50,31 +63,36 @@ export const createPresentOwnAccount = (dependencies: PresentUserDependencies): 
   });
 };
 
+interface Embedding {
+  scoreTimeoutMs?: number;
+  subscriptionOf(user: User, now: Date): Promise<SubscriptionResource | null>;
+}
+
 const present = async (
-  { store, referralsReader, subscriptions, baseUrl }: PresentUserDependencies,
+  { store, referralsReader, baseUrl, clock }: PresentUserDependencies,
   users: readonly User[],
   viewer: Caller,
-  scoreTimeoutMs?: number,
+  { scoreTimeoutMs, subscriptionOf }: Embedding,
 ): Promise<UserResource[]> => {
-  const ids = users.map((user) => user._id);
+  const now = clock.now();
   // The hidden fields are read only for users that the viewer sees completely.
   const visible = users.filter((user) => canSeeAllFields(viewer, user._id));
   const referrerIds = visible.filter((user) => user.has_referrals).map((user) => user._id);
-  const [referrals, rolesInUse, subscriptionByUser] = await Promise.all([
+  const [referrals, rolesInUse, subscriptions] = await Promise.all([
     referrerIds.length === 0
       ? new Map<number, Referrals>()
       : referralsReader.read(referrerIds, { timeoutMs: scoreTimeoutMs }),
     store.roles.findMany([...new Set(visible.flatMap((user) => user.role_ids))]),
-    subscriptions.findOrEmpty(ids),
+    Promise.all(users.map((user) => subscriptionOf(user, now))),
   ]);
-  return users.map((user) => {
+  return users.map((user, index) => {
     const resource: WholeUser = {
       ...storedFields(user),
       referral_score: referrals.get(user._id)?.score ?? 0,
       referrals_count: referrals.get(user._id)?.count ?? 0,
       roles: rolesInUse.filter((role) => user.role_ids.includes(role._id)).map(toRole),
       media: toMediaResources(MODEL.user, user._id, user.media ?? NO_MEDIA, baseUrl),
-      current_subscription: subscriptionByUser.get(user._id) ?? null,
+      current_subscription: subscriptions[index] ?? null,
     };
     return limitUser(resource, viewer);
   });
