@@ -317,6 +317,20 @@ test('an API error about the reason of a rejected license is shown at its field'
   expect([refused.status, refused.html.includes('id="reason-problem">It is too long.')]).toEqual([422, true]);
 });
 
+test.each([
+  ['pay', 0, '/payments/31'],
+  ['reject', 9, '/gyms/4'],
+])(
+  '%s of a record that cannot be read is a 503, and never says that it is gone',
+  async (name, index, path) => {
+    const [browser, page] = await pageOf(CASES[index] as Case);
+    replies.set(`GET ${path}`, answer({ message: 'later' }, 503));
+    expect((await submit(browser, page, name)).status).toBe(503);
+    replies.delete(`GET ${path}`);
+    expect((await submit(browser, page, name)).status).toBe(404);
+  },
+);
+
 test('the link that cancels a decision stands beside its button', async () => {
   const [browser, page] = await pageOf(CASES[1] as Case);
   const { html } = await submit(browser, page, 'reject');

@@ -100,11 +100,11 @@ export const call = <Name extends OperationName, const Field extends string = ne
   const pathOf = (input: Given): string => requestOf(name, input as Input).path;
   const send = (operator: Pick<Operator, 'api'>, input: Given): Promise<ApiAnswer> =>
     operator.api(requestOf(name, input as Input));
-  /** The body, or undefined at `missing`. Without it, undefined for any status but 200. */
-  const find = async (operator: Operator, input: Given, missing?: number) => {
+  /** The body, or undefined at the status `missing`. Throws 503 for any other, which does not say that nothing exists. */
+  const find = async (operator: Operator, input: Given, missing = 404) => {
     const { status, body } = await send(operator, input);
     if (status === 200) return body as BodyOf<Name>;
-    if (missing === undefined || status === missing) return undefined;
+    if (status === missing) return undefined;
     throw unavailable(`${name} answered ${status}`);
   };
   /** The body. Throws 503 for any status but 200. No answer has the status 0. */

@@ -1,5 +1,6 @@
 /** Accounts: their names, and how an operator finds one. */
 import type { Schemas } from '@fitness/client';
+import type { ApiAnswer } from '@fitness/shared/pages/visitor.ts';
 import { type BodyOf, call } from './call.ts';
 import type { NamedUser } from './content.ts';
 import { idIn, type Operator, typedIdIn } from './operator.ts';
@@ -20,12 +21,15 @@ export const memberIdIn = ({ query }: Operator): string => idIn(query.id) ?? '0'
 
 /** Undefined if the account does not exist, or no longer does. */
 export const findMember = async (operator: Operator, id: string): Promise<User | undefined> =>
-  (await user.find(operator, { id }, 404))?.user;
+  (await user.find(operator, { id }))?.user;
 
 /** Maximum names per request of the API. */
 const NAMES_MAX = 100;
 
 export type Names = ReadonlyMap<number, NamedUser>;
+
+const namesIn = ({ status, body }: ApiAnswer): BodyOf<'GET /users/names'>['data'] =>
+  status === 200 ? (body as BodyOf<'GET /users/names'>).data : [];
 
 /** Reads the names of these accounts. Names that the API does not return are missing, and pages show their ids instead. */
 export const readNames = async (
@@ -37,10 +41,10 @@ export const readNames = async (
   const slices = Array.from({ length: Math.ceil(needed.length / NAMES_MAX) }, (_, index) =>
     needed.slice(index * NAMES_MAX, (index + 1) * NAMES_MAX),
   );
-  const found = await Promise.all(
-    slices.map((slice) => userNames.find(operator, { query: { ids: slice.join() } })),
+  const answers = await Promise.all(
+    slices.map((slice) => userNames.send(operator, { query: { ids: slice.join() } })),
   );
-  return new Map(found.flatMap((body) => body?.data ?? []).map((named) => [named.id, named]));
+  return new Map(answers.flatMap(namesIn).map((named) => [named.id, named]));
 };
 
 /** Maximum pages of search results that are read for one username. */
