@@ -69,5 +69,6 @@ COPY services services
 COPY gateway gateway
 COPY CHANGELOG.md ./
 COPY docs/guides/apps docs/guides/apps
+COPY docs/api docs/api
 USER node
 CMD ["node", "gateway/src/main.ts"]

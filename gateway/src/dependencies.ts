@@ -16,7 +16,7 @@ import { assertPrimary, connectRedis } from '@fitness/shared/runtime/redis.ts';
 import type { Overrides } from '@fitness/shared/runtime/runtime-options.ts';
 import { openClock } from '@fitness/shared/runtime/sandbox-clock.ts';
 import { Agent, type Dispatcher } from 'undici';
-import { createReadOpenapi } from './api/openapi.ts';
+import { readOpenapi } from './api/openapi.ts';
 import { type GatewayConfig, serviceReplicas } from './config.ts';
 import { type AddressLimit, createAddressLimit } from './request/address-limit.ts';
 import { BODY_LIMIT_BYTES, createReadBody } from './request/body.ts';
@@ -111,7 +111,7 @@ export const createDependencies = async (
     /** A `mailto:` or `https:` URL. Undefined if it is not configured. */
     securityContact: config.SECURITY_CONTACT,
     addressLimit: await connectAddressLimit(config, processClock, log, cleanup),
-    readOpenapi: createReadOpenapi({ urls, agent: agents.internal, baseUrl, clock, log }),
+    openapi: readOpenapi(baseUrl),
     /** Empty without the demo data. */
     demoAccounts: config.SEED_DEMO ? DEMO_ACCOUNTS : [],
     health,

@@ -123,9 +123,9 @@ const addChallenge = (app: FastifyInstance): void => {
   });
 };
 
-const addOwnRoutes = (app: FastifyInstance, { readOpenapi }: Pick<Dependencies, 'readOpenapi'>): void => {
+const addOwnRoutes = (app: FastifyInstance, { openapi }: Pick<Dependencies, 'openapi'>): void => {
   app.get(OPENAPI_PATH, async (request, reply) => {
-    const { bytes, etag, send } = await readOpenapi();
+    const { bytes, etag, send } = openapi;
     const coding = codingOf(request.headers['accept-encoding'] as string | undefined, bytes);
     reply.headers({ vary: VARY, 'content-language': 'en' });
     if (addEtag(PUBLIC, etagIn(coding, etag), request, reply)) return reply.code(304).send();

@@ -52,9 +52,6 @@ interface Upstream {
   /** Handles requests below `/internal`, which are otherwise recorded as strays. */
   internal: Handler | undefined;
   ready: boolean;
-  document: unknown;
-  /** Requests of the OpenAPI document. */
-  documentReads: number;
   stop(): Promise<void>;
   start(): Promise<void>;
 }
@@ -92,10 +89,6 @@ const startUpstream = async (service: Service): Promise<Upstream> => {
       };
       return json(response, upstream.ready ? 200 : 503, { status, dependencies });
     }
-    if (url === '/internal/openapi.json') {
-      upstream.documentReads += 1;
-      return json(response, 200, upstream.document);
-    }
     if (url.startsWith(`${CHECK_PREFIX}/`)) {
       upstream.checks.push(url.slice(CHECK_PREFIX.length));
       if (upstream.check === undefined)
@@ -119,8 +112,6 @@ const startUpstream = async (service: Service): Promise<Upstream> => {
     handler: undefined,
     internal: undefined,
     ready: true,
-    document: { openapi: '3.1.0', info: { title: service, version: '1' }, paths: {} },
-    documentReads: 0,
     stop: () =>
       new Promise((resolve) => {
         server.close(() => resolve());
@@ -236,7 +227,6 @@ export const startHarness = async (
           handler: undefined,
           internal: undefined,
           ready: true,
-          documentReads: 0,
         });
       }
     },

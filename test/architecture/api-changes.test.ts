@@ -56,6 +56,11 @@ test('every release has a document and an entry in CHANGELOG.md', () => {
   expect(JSON.parse(read('package.json')).version).toBe(API_VERSION);
 });
 
+test('the gateway serves the routes of this commit', () => {
+  const served = JSON.parse(read(`docs/api/openapi-${API_VERSION}.json`));
+  expect(served).toEqual(JSON.parse(JSON.stringify(document)));
+});
+
 test('clients of every documented release of this major version work with the current document', () => {
   const releases = releasesOfThisMajor();
   expect(releases.map(({ info }) => info.version)).toContain(API_VERSION);

@@ -29,10 +29,9 @@ const describeService = async (service: string, routes: never[]): Promise<Servic
   return document;
 };
 
-/** `baseUrl` is the public origin. */
-export const loadApiDocument = async (baseUrl = 'https://api.example.com'): Promise<ApiDocument> => {
+export const loadApiDocument = async (): Promise<ApiDocument> => {
   const documents = new Map<Service, ServiceDocument>();
   for (const [service, routes] of await loadRouteTables())
     documents.set(service as Service, await describeService(service, routes as never[]));
-  return presentDocument(mergeDocuments(documents, baseUrl));
+  return presentDocument(mergeDocuments(documents));
 };

@@ -2,6 +2,7 @@
 
 import { unwrap, ValidationError } from '@fitness/client';
 import { describe, expect, test } from '@jest/globals';
+import { DOCUMENT_ORIGIN } from '../../gateway/src/api/openapi-merge.ts';
 import { loadApiDocument } from '../architecture/api-document.ts';
 import {
   administratorToken,
@@ -272,10 +273,10 @@ describe('the gateway', () => {
     expect(page).not.toMatch(/(src|href)="https?:\/\//);
   });
 
-  test('the served OpenAPI document equals the one that is compared with the last release', async () => {
+  test('the served OpenAPI document is made from the routes that the services have', async () => {
     const served = expectStatus(await api('GET', '/openapi.json'), 200).body;
-    const made = await loadApiDocument(served.servers[0].url);
-    expect(served).toEqual(JSON.parse(JSON.stringify(made)));
+    const made = JSON.stringify(await loadApiDocument());
+    expect(served).toEqual(JSON.parse(made.replaceAll(DOCUMENT_ORIGIN, served.servers[0].url)));
   });
 
   test('one route returns the health of every service', async () => {

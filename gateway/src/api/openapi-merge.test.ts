@@ -24,10 +24,7 @@ const document = (path: string, schemas: Record<string, object> = {}, uses?: str
   }) as unknown as ServiceDocument;
 
 const merge = (documents: Partial<Record<Service, ServiceDocument>>) =>
-  mergeDocuments(
-    new Map(Object.entries(documents) as [Service, ServiceDocument][]),
-    'https://api.example.com',
-  );
+  mergeDocuments(new Map(Object.entries(documents) as [Service, ServiceDocument][]));
 
 const usedBy = (merged: ReturnType<typeof merge>, path: string): string =>
   /"\$ref":"([^"]+)"/.exec(JSON.stringify(merged.paths[path]))?.[1] ?? '';

@@ -22,6 +22,9 @@ export interface ServiceDocument {
 /** Version of the API (docs/api) and of all packages. A breaking change requires a new major version. */
 export const API_VERSION = manifest.version;
 
+/** The public origin in the document, which the gateway replaces with its own. */
+export const DOCUMENT_ORIGIN = 'https://api.example.com';
+
 export interface ApiDocument {
   openapi: string;
   info: { title: string; version: string; description: string };
@@ -111,7 +114,7 @@ const describeOperation = (method: string, path: string, operation: Operation): 
   responses: describeResponses(operation.responses),
 });
 
-const oauthScheme = (baseUrl: string): Json => ({
+const oauthScheme: Json = {
   type: 'oauth2',
   description:
     'OAuth 2.1 for third-party apps: authorization code with PKCE (`S256`) and refresh tokens, without a client secret. An app ' +
@@ -119,9 +122,9 @@ const oauthScheme = (baseUrl: string): Json => ({
     '`x-oauth-scopes` of an operation lists alternatives that open it to apps; without it the operation is closed to them.',
   flows: {
     authorizationCode: {
-      authorizationUrl: `${baseUrl}${OAUTH_PATHS.authorize}`,
-      tokenUrl: `${baseUrl}${OAUTH_PATHS.token}`,
-      refreshUrl: `${baseUrl}${OAUTH_PATHS.token}`,
+      authorizationUrl: `${DOCUMENT_ORIGIN}${OAUTH_PATHS.authorize}`,
+      tokenUrl: `${DOCUMENT_ORIGIN}${OAUTH_PATHS.token}`,
+      refreshUrl: `${DOCUMENT_ORIGIN}${OAUTH_PATHS.token}`,
       scopes: Object.fromEntries(
         OAUTH_SCOPES.map((scope) => [
           scope,
@@ -134,7 +137,7 @@ const oauthScheme = (baseUrl: string): Json => ({
       'x-usePkce': 'SHA-256',
     },
   },
-});
+};
 
 /** The schemas that `root` refers to, directly or indirectly. Services also describe unused input variants. */
 const reachable = (root: Json, schemas: Schemas): Schemas => {
@@ -158,10 +161,7 @@ const isRoutedTo = (service: Service, path: string): boolean =>
  * Merges the paths that are routed to the service describing them, and the named schemas of all services. A name with
  * different schemas gets the service as a prefix.
  */
-export const mergeDocuments = (
-  documents: ReadonlyMap<Service, ServiceDocument>,
-  baseUrl: string,
-): ApiDocument => {
+export const mergeDocuments = (documents: ReadonlyMap<Service, ServiceDocument>): ApiDocument => {
   const conflicts = findConflicts(documents.values());
   const paths: ApiDocument['paths'] = {};
   const schemas: Schemas = {};
@@ -191,7 +191,7 @@ export const mergeDocuments = (
       // Replaced by the introduction of `presentDocument`.
       description: '',
     },
-    servers: [{ url: baseUrl }],
+    servers: [{ url: DOCUMENT_ORIGIN }],
     tags: [...tags].sort().map((name) => ({ name })),
     paths: sortByKey(paths),
     components: {
@@ -203,7 +203,7 @@ export const mergeDocuments = (
             'Token of a session (`POST /auth/login`), personal access token (`POST /auth/tokens`), or access token of an ' +
             'app that is connected by OAuth 2.1',
         },
-        oauth: oauthScheme(baseUrl),
+        oauth: oauthScheme,
       },
       schemas: sortByKey(reachable(paths, schemas)),
     },
