@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { KNOWN_VALUES } from '../../gateway/src/api/client-schemas.ts';
 import { API_VERSION, type ApiDocument } from '../../gateway/src/api/openapi-merge.ts';
+import { loadApiDocument } from '../../scripts/lib/api-document.mjs';
 import { breakingChanges } from './api-changes.ts';
-import { loadApiDocument } from './api-document.ts';
 import { exists, files, read } from './support.ts';
 
 /** The released documents by version, newest last. */

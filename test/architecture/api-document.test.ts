@@ -12,7 +12,7 @@ import type { ApiDocument, Operation } from '../../gateway/src/api/openapi-merge
 import LINKS from '../../gateway/src/api/operation-links.json' with { type: 'json' };
 import { TAGS } from '../../gateway/src/api/operations.ts';
 import { referenceOf, type Schema } from '../../gateway/src/api/schema.ts';
-import { loadApiDocument } from './api-document.ts';
+import { loadApiDocument } from '../../scripts/lib/api-document.mjs';
 import { loadRouteTables, type Route } from './route-tables.ts';
 import { longSentences, WORDS } from './wording.ts';
 

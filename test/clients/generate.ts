@@ -13,8 +13,8 @@ import {
 } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
+import { loadApiDocument } from '../../scripts/lib/api-document.mjs';
 import { cacheDirectory, findExecutable, nodeBinary, root } from '../../scripts/lib/paths.mjs';
-import { loadApiDocument } from '../architecture/api-document.ts';
 
 const run = promisify(execFile);
 

@@ -3,7 +3,7 @@
 import { unwrap, ValidationError } from '@fitness/client';
 import { describe, expect, test } from '@jest/globals';
 import { DOCUMENT_ORIGIN } from '../../gateway/src/api/openapi-merge.ts';
-import { loadApiDocument } from '../architecture/api-document.ts';
+import { loadApiDocument } from '../../scripts/lib/api-document.mjs';
 import {
   administratorToken,
   api,

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { loadApiDocument } from '../../../test/architecture/api-document.ts';
+import { loadApiDocument } from '../api-document.mjs';
 import { root } from '../paths.mjs';
 
 /**

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { KNOWN_VALUES } from '../../../gateway/src/api/client-schemas.ts';
 import { ERROR_CATALOGUE } from '../../../gateway/src/api/error-catalogue.ts';
-import { loadApiDocument } from '../../../test/architecture/api-document.ts';
+import { loadApiDocument } from '../api-document.mjs';
 import { clientMethods } from './client-methods.mjs';
 
 const TARGET = 'packages/client/src/generated';

@@ -103,6 +103,13 @@ const createBlockerUseCases = (dependencies: Dependencies) => ({
   getUserDeletionBlockers: createGetUserDeletionBlockers(dependencies),
 });
 
+/** The copies of what other services own. */
+const createCopyUseCases = (dependencies: Dependencies) => ({
+  ...createMediaCopyUseCases(dependencies),
+  saveSubscription: dependencies.store.users.saveSubscription,
+  rebuild: createRebuild(dependencies),
+});
+
 const createTokenLists = (dependencies: Dependencies) => ({
   listPersonalTokens: createListTokens(dependencies, 'personal'),
   listSessions: createListSessions({
@@ -168,9 +175,7 @@ export const createUseCases = ({ newNotifications, ...dependencies }: AllDepende
     attachLicense: createAttachLicense(dependencies),
     detachLicense: createDetachLicense({ ...dependencies, deliverNotification }),
 
-    ...createMediaCopyUseCases(dependencies),
-    saveSubscription: dependencies.store.users.saveSubscription,
-    rebuild: createRebuild(dependencies),
+    ...createCopyUseCases(dependencies),
 
     listRoles: createListRoles(dependencies),
     updateRole: createUpdateRole(dependencies),

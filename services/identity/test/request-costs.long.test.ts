@@ -387,26 +387,23 @@ const ROWS: RouteCost[] = [
       return { body: { current_password: PASSWORD, totp: codeOf(harness, secret) } };
     }),
   },
-  { route: 'GET /users', as: OPERATOR, commands: 5, calls: ['GetSubscriptions'], request: byAdministrator() },
+  { route: 'GET /users', as: OPERATOR, commands: 5, request: byAdministrator() },
   {
     route: 'GET /users (of a member)',
     as: MEMBER,
     commands: 3,
-    calls: ['GetSubscriptions'],
     request: byPerson,
   },
   {
     route: 'GET /users?search=person&page=2&per_page=2',
     as: OPERATOR,
     commands: 5,
-    calls: ['GetSubscriptions'],
     request: byAdministrator(),
   },
   {
     route: 'GET /users/license-reviews',
     as: OPERATOR,
     commands: 5,
-    calls: ['GetSubscriptions'],
     request: byAdministrator(),
   },
   {
