@@ -123,4 +123,42 @@ describe('documents that are reported in any order', () => {
     expect(license).toEqual({ ...NO_LICENSE, newestMediaId: 6 });
     expect(attachDocument(license ?? stored, { mediaId: 6, filename: 'b.pdf' })).toBeUndefined();
   });
+
+  type Report = ['stored' | 'deleted', mediaId: number];
+  const ordersOf = <Item>(items: readonly Item[]): Item[][] =>
+    items.length === 0
+      ? [[]]
+      : items.flatMap((item, index) => ordersOf(items.toSpliced(index, 1)).map((rest) => [item, ...rest]));
+  const licenseAfter = (reports: readonly Report[]): License =>
+    reports.reduce<License>((license, [report, mediaId]) => {
+      const next =
+        report === 'stored'
+          ? attachDocument(license, { mediaId, filename: `${mediaId}.pdf` })
+          : detachDocument(license, mediaId);
+      return next ?? license;
+    }, NO_LICENSE);
+
+  test.each<[string, Report[], number | null]>([
+    [
+      'of three documents the last',
+      [1, 2, 3].flatMap((id): Report[] => [
+        ['stored', id],
+        ['stored', id],
+        ...(id < 3 ? [['deleted', id] as Report] : []),
+      ]),
+      3,
+    ],
+    [
+      'no document after the deletion of the last',
+      [1, 2].flatMap((id): Report[] => [
+        ['stored', id],
+        ['stored', id],
+        ['deleted', id],
+      ]),
+      null,
+    ],
+  ])('%s is the license in every order of calls and events', (_name, reports, expected) => {
+    const ends = new Set(ordersOf(reports).map((order) => licenseAfter(order).mediaId));
+    expect([...ends]).toEqual([expected]);
+  });
 });

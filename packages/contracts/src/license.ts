@@ -1,4 +1,9 @@
-/** The license of a gym or a trainer: a document, and its review by operators (specification 3.2 and 3.3). */
+/**
+ * The license of a gym or a trainer: a document, and its review by operators (specification 3.2 and 3.3).
+ *
+ * The newer of two documents of one license has the larger media id: media assigns the id in the transaction that stores
+ * the document, after it has locked the target.
+ */
 
 export interface License {
   /** File name of the stored document. */

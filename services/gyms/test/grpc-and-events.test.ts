@@ -268,6 +268,34 @@ describe('the license document', () => {
     expect((await gymOf(id)).gym_license_image).toBe('license 131.pdf');
   });
 
+  test.each([
+    ['the document that was committed last', false],
+    ['no document if the last one was deleted', true],
+  ])('calls and events in any order leave %s', async (_name, isDeleted) => {
+    const inbox = harness.connection.collection('inbox');
+    /** Media assigns larger ids to later commits. */
+    const [first, second, last] = [2_001, 2_005, 2_006];
+    const call = (mediaId: number) => (id: number) => attach(id, mediaId);
+    const event = (definition: typeof mediaAttached, mediaId: number) => async (id: number) => {
+      const before = await inbox.countDocuments({});
+      await harness.publish(definition, { subject: mediaId, data: row(id, mediaId) });
+      await eventually(async () => (await inbox.countDocuments({})) > before);
+    };
+    const reports = [
+      ...[first, second, last].flatMap((mediaId) => [call(mediaId), event(mediaAttached, mediaId)]),
+      ...[first, second, ...(isDeleted ? [last] : [])].map((mediaId) => event(mediaDeleted, mediaId)),
+    ];
+    const orders = reports.flatMap((_, start) => {
+      const order = [...reports.slice(start), ...reports.slice(0, start)];
+      return [order, order.toReversed()];
+    });
+    for (const order of orders) {
+      const id = await harness.createGym(member(30));
+      for (const report of order) await report(id);
+      expect((await gymOf(id)).gym_license_image).toBe(isDeleted ? null : `license ${last}.pdf`);
+    }
+  });
+
   test('a cleared document does not come back through a late report', async () => {
     const id = await harness.createGym(member(30));
     await attach(id, 140);

@@ -211,6 +211,30 @@ describe('media events', () => {
     expect(await licenseOf(person)).toEqual(NONE);
   });
 
+  test.each([
+    ['the document that was committed last', false],
+    ['no document if the last one was deleted', true],
+  ])('calls and events in any order leave %s', async (_name, isDeleted) => {
+    /** Media assigns larger ids to later commits. */
+    const [first, second, last] = [2_001, 2_005, 2_006];
+    const call = (mediaId: number) => (userId: number) => attach(userId, mediaId);
+    const event = (definition: typeof mediaAttached, mediaId: number) => (userId: number) =>
+      untilConsumed(() => publish(definition, row(userId, mediaId)), 1);
+    const reports = [
+      ...[first, second, last].flatMap((mediaId) => [call(mediaId), event(mediaAttached, mediaId)]),
+      ...[first, second, ...(isDeleted ? [last] : [])].map((mediaId) => event(mediaDeleted, mediaId)),
+    ];
+    const orders = reports.flatMap((_, start) => {
+      const order = [...reports.slice(start), ...reports.slice(0, start)];
+      return [order, order.toReversed()];
+    });
+    for (const order of orders) {
+      const person = await join(harness);
+      for (const report of order) await report(person.id);
+      expect(await licenseOf(person)).toEqual(isDeleted ? NONE : pending(last));
+    }
+  });
+
   test('an event about an unknown account is consumed without effect', async () => {
     await untilConsumed(async () => {
       await publish(mediaAttached, row(987_654_321, 250));

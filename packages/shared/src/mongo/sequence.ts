@@ -7,9 +7,13 @@ import { isDuplicateKey, isWriteConflict } from './transaction.ts';
 
 export interface Sequences {
   /**
-   * The next number of the sequence `name`, from 1: larger than every number that any process got before the call. Call
-   * it before a transaction starts, not inside: concurrent creations would conflict on the counter. A creation that fails
-   * leaves a gap. Calls in one tick of the event loop share a query.
+   * The next number of the sequence `name`, from 1: larger than every number that any process got before the call. It is
+   * not part of any transaction: concurrent creations do not conflict on the counter, and one that fails leaves a gap.
+   * Calls in one tick of the event loop share a query.
+   *
+   * The order of numbers is the order of commits only for rows whose transactions write a common document before they
+   * take the number, and take it again at each attempt. A number from before the transaction identifies and sorts a row,
+   * and a row with a smaller one may be committed later.
    */
   next(name: string): Promise<number>;
   /** `count` consecutive numbers of the sequence `name`; see {@link Sequences.next}. */

@@ -4,7 +4,7 @@ import { MODEL } from '@fitness/contracts/model-names.ts';
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { type AppError, forbidden, invalid, isAppError, message } from '@fitness/shared/kernel/error.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
-import { isDuplicateKey, isOutcomeUnknown } from '@fitness/shared/mongo/transaction.ts';
+import { isOutcomeUnknown } from '@fitness/shared/mongo/transaction.ts';
 import type { Dependencies } from '../dependencies.ts';
 import {
   type AttachableKind,
@@ -49,15 +49,13 @@ export interface AttachFile {
   attach(caller: UserCaller, attachment: Attachment, file: StoredFile): Promise<MediaRow>;
 }
 
-const INSERT_ATTEMPTS = 5;
-
 const unknownTarget = (): AppError => invalid({ attachable_id: message('validation.unknown') });
 
 const tooManyFiles = (max: number): AppError =>
   invalid({ file: message('validation.max_files', { count: max }) });
 
 export const createAttachFile = (dependencies: Dependencies): AttachFile => {
-  const { store, storage, targets, licenseOwners, mediaCopies, sequences, clock } = dependencies;
+  const { store, storage, targets, licenseOwners, mediaCopies, clock } = dependencies;
   const cleanImage = createCleanImage(dependencies);
   const deleteFiles = createDeleteFiles(dependencies);
   return {
@@ -87,8 +85,7 @@ export const createAttachFile = (dependencies: Dependencies): AttachFile => {
         throw tooManyFiles(MAX_PUBLIC_FILES[kind]);
       }
       const file = await cleanImage(received, attachment.mimeType, `user:${caller.userId}`);
-      const row: MediaRow = {
-        _id: await sequences.next('media'),
+      const upload: Upload = {
         ...target,
         purpose: attachment.purpose ?? null,
         filename: attachment.filename,
@@ -99,35 +96,40 @@ export const createAttachFile = (dependencies: Dependencies): AttachFile => {
         uploaded_by: caller.userId,
         created_at: clock.now(),
       };
-      for (const target of guardedTargets(row)) await store.attachmentGuards.prepare(target);
+      for (const target of guardedTargets(upload)) await store.attachmentGuards.prepare(target);
       let done: Inserted;
       try {
         // Placed before the commit: a crash can leave a file without a row, but never a row without its file.
         await storage.place(file);
-        done = await insertReplacing(dependencies, row, {
-          maxPublic: MAX_PUBLIC_FILES[kind],
-          callerId: caller.userId,
-          ownerId: attachment.ownerId,
-        });
+        done = await store.transaction((session) =>
+          insertReplacing(dependencies, session, upload, {
+            maxPublic: MAX_PUBLIC_FILES[kind],
+            callerId: caller.userId,
+            ownerId: attachment.ownerId,
+          }),
+        );
       } catch (error) {
         // After any other error the outcome of the commit may be unknown. The sweeper then deletes the file if it has no row.
-        if (isAppError(error) && !isOutcomeUnknown(error)) await deleteFiles([row]);
+        if (isAppError(error) && !isOutcomeUnknown(error)) await deleteFiles([upload]);
         throw error;
       }
-      await licenseOwners.attach(row);
+      await licenseOwners.attach(done.row);
       await deleteFiles(done.replaced);
       if (done.copy !== undefined) await mediaCopies.save(done.copy);
-      return row;
+      return done.row;
     },
   };
 };
 
+/** A row that has no id yet. */
+type Upload = Omit<MediaRow, '_id'>;
+
 /** What must still exist when the row is committed: the target, and the account in `uploaded_by`. */
-const guardedTargets = (row: MediaRow): Target[] => {
-  if (row.uploaded_by === null) return [row];
-  const uploader = { attachable_type: MODEL.user, attachable_id: row.uploaded_by };
-  const isUploader = row.attachable_type === MODEL.user && row.attachable_id === row.uploaded_by;
-  return isUploader ? [row] : [row, uploader];
+const guardedTargets = (upload: Upload): Target[] => {
+  if (upload.uploaded_by === null) return [upload];
+  const uploader = { attachable_type: MODEL.user, attachable_id: upload.uploaded_by };
+  const isUploader = upload.attachable_type === MODEL.user && upload.attachable_id === upload.uploaded_by;
+  return isUploader ? [upload] : [upload, uploader];
 };
 
 interface Insertion {
@@ -137,6 +139,7 @@ interface Insertion {
 }
 
 interface Inserted {
+  row: MediaRow;
   replaced: MediaRow[];
   /** Undefined if the row is not copied to the target's service. */
   copy: TargetCopy | undefined;
@@ -145,30 +148,17 @@ interface Inserted {
 /** When two uploads of one document run concurrently, the later commit replaces the earlier one. */
 const insertReplacing = async (
   dependencies: Dependencies,
-  row: MediaRow,
-  insertion: Insertion,
-): Promise<Inserted> => {
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      return await dependencies.store.transaction((session) =>
-        replace(dependencies, session, row, insertion),
-      );
-    } catch (error) {
-      if (!isDuplicateKey(error) || attempt >= INSERT_ATTEMPTS) throw error;
-    }
-  }
-};
-
-const replace = async (
-  dependencies: Dependencies,
   session: ClientSession,
-  row: MediaRow,
+  upload: Upload,
   { maxPublic, callerId, ownerId }: Insertion,
 ): Promise<Inserted> => {
-  const { store, outbox, audit } = dependencies;
-  for (const target of guardedTargets(row)) {
+  const { store, sequences, outbox, audit } = dependencies;
+  for (const target of guardedTargets(upload)) {
     if (!(await store.attachmentGuards.pass(session, target))) throw unknownTarget();
   }
+  // Taken while the guard is locked: the ids of a target's files increase in the order of their commits.
+  // The services of licenses rely on this (contracts/license.ts).
+  const row: MediaRow = { _id: await sequences.next('media'), ...upload };
   if (row.purpose === null && (await store.media.isFull(session, row, maxPublic))) {
     throw tooManyFiles(maxPublic);
   }
@@ -178,5 +168,5 @@ const replace = async (
   await publishAttached(outbox, session, row);
   await recordAccess({ store, audit }, session, { action: 'media.upload', callerId, ownerId, row });
   const [copy] = isCopied(row) ? await createCopyMedia(dependencies)([row], session) : [];
-  return { replaced, copy };
+  return { row, replaced, copy };
 };
