@@ -12,7 +12,6 @@ import { createListLicenseReviews } from './app/list-license-reviews.ts';
 import { createPrepareData } from './app/prepare-data.ts';
 import { createRateGym } from './app/rate-gym.ts';
 import { createRebuildBoosts } from './app/rebuild-boosts.ts';
-import { createReviewLicense } from './app/review-license.ts';
 import { createMediaCopyUseCases } from './app/save-media.ts';
 import { createSetCrowd } from './app/set-crowd.ts';
 import { createSetWorkingPeriods } from './app/set-working-periods.ts';
@@ -42,7 +41,6 @@ export const createUseCases = (dependencies: Dependencies) => ({
   ...createMediaCopyUseCases(dependencies),
   updateBoost: dependencies.store.gyms.saveBoost,
   endBoost: createEndBoost(dependencies),
-  reviewLicense: createReviewLicense(dependencies),
   updateGym: createUpdateGym(dependencies),
 });
 

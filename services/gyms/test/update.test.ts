@@ -206,10 +206,16 @@ describe('permissions', () => {
     ['the owner who sends their own id', member(13), { user_id: 13 }],
     ['the owner who leaves it without an owner', member(13), { user_id: null }],
     [
-      'gyms.transfer_ownership on another’s gym',
+      'gyms.transfer_ownership with another field of another’s gym',
       holder(14, 'gyms.update', 'gyms.transfer_ownership'),
-      { user_id: 14 },
+      { user_id: 14, name: 'x' },
     ],
+    [
+      'gyms.transfer_ownership with the clearing of the document',
+      holder(15, 'gyms.transfer_ownership'),
+      { user_id: 14, gym_license_image: null },
+    ],
+    ['gyms.transfer_ownership without a field', holder(15, 'gyms.transfer_ownership'), {}],
     [
       'gyms.update_any without gyms.approve_license',
       holder(14, 'gyms.update_any'),
@@ -242,6 +248,24 @@ describe('permissions', () => {
       expect(answer.status).toBe(200);
       expect((await read(id)).gym_license_approved).toBe(true);
     }
+  });
+
+  test('gyms.transfer_ownership alone transfers any gym', async () => {
+    for (const is_active of [true, false]) {
+      const id = await harness.createGym(member(13), { is_active });
+      const answer = await put(id, holder(15, 'gyms.transfer_ownership'), { user_id: 16 });
+      expect(answer.status).toBe(200);
+      expect((await read(id)).user_id).toBe(16);
+    }
+  });
+
+  test('a transfer and a review in one request need only their two permissions', async () => {
+    const id = await harness.createGym(member(13));
+    const body = { user_id: 16, gym_license_approved: true };
+    expect((await put(id, holder(15, 'gyms.transfer_ownership'), body)).status).toBe(403);
+    const both = holder(15, 'gyms.transfer_ownership', 'gyms.approve_license');
+    expect((await put(id, both, body)).status).toBe(200);
+    expect(await read(id)).toMatchObject(body);
   });
 
   test('another user’s inactive gym is the same 404 as a missing one', async () => {
@@ -610,7 +634,7 @@ describe('races', () => {
     const owner = holder(45, 'gyms.create', 'gyms.update', 'gyms.transfer_ownership');
     const id = await harness.createGym(owner);
     const answers = await Promise.all(
-      Array.from({ length: 20 }, (_, index) => put(id, owner, { user_id: 100 + index })),
+      Array.from({ length: 20 }, (_, index) => put(id, owner, { user_id: 100 + index, name: 'Sold' })),
     );
     const statuses = answers.map((answer) => answer.status);
     expect(statuses.filter((status) => status === 200)).toHaveLength(1);

@@ -66,9 +66,11 @@ export const sees = (gym: Pick<Gym, 'ownerId' | 'isActive'>, caller: Caller): bo
 export const neededForUpdate = (gym: Pick<Gym, 'ownerId'>, caller: UserCaller): Permission =>
   gym.ownerId === caller.userId && !can(caller, 'gyms.update_any') ? OWN_GYMS : 'gyms.update_any';
 
+const OF_ANY_GYM = ['gyms.update_any', 'gyms.approve_license', 'gyms.transfer_ownership'] as const;
+
 /** Whether the gym exists for a caller who wants to change it: they see it, or have a permission that covers it. */
 export const existsForChange = (gym: Pick<Gym, 'ownerId' | 'isActive'>, caller: Caller): boolean =>
-  sees(gym, caller) || can(caller, 'gyms.update_any') || can(caller, 'gyms.approve_license');
+  sees(gym, caller) || OF_ANY_GYM.some((permission) => can(caller, permission));
 
 export type CrowdLevel = 'low' | 'medium' | 'high' | 'full';
 

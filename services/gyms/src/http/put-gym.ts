@@ -1,4 +1,3 @@
-import { requestsReview } from '@fitness/contracts/license.ts';
 import {
   LICENSE_REPLACED,
   licenseReplacedSchema,
@@ -54,26 +53,22 @@ const toChange = (request: z.output<typeof body>): GymChange => ({
   reviewedMediaId: request.gym_license_media_id,
 });
 
-/** Whether the request has fields of a review, and no others apart from the document that it is about. */
-const isReview = ({ details, license }: GymChange): boolean =>
-  requestsReview(license) && !license.clearDocument && Object.keys(details).length === 0;
-
-export const putGymRoute = ({ updateGym, reviewLicense, presentGyms }: UseCases): Route =>
+export const putGymRoute = ({ updateGym, presentGyms }: UseCases): Route =>
   defineRoute({
     method: 'PUT',
     path: '/gyms/:id',
     summary: 'Update a gym',
     description:
       'Changes the fields that you send and leaves the others unchanged; null clears a field. Requires `gyms.update` for ' +
-      'your own gym, or `gyms.update_any` for any gym. A new owner (`user_id`) also requires `gyms.transfer_ownership`. ' +
-      '`gym_license_approved` and `gym_license_rejection_reason` require `gyms.approve_license`, and nothing else if they ' +
-      'are sent alone. The owner is notified when the license changes to approved or rejected. An unknown city, major or ' +
-      'owner returns 422 under its field.',
+      'your own gym, or `gyms.update_any` for any gym. A new owner (`user_id`) requires `gyms.transfer_ownership`, and ' +
+      '`gym_license_approved` and `gym_license_rejection_reason` require `gyms.approve_license`. These fields need nothing ' +
+      'else if no other field is sent. The owner is notified when the license changes to approved or rejected. An unknown ' +
+      'city, major or owner returns 422 under its field.',
     tag: 'Gyms',
     pages: ['ops'],
     pageFields: ['gym_license_approved', 'gym_license_rejection_reason', 'gym_license_media_id'],
     access: 'user',
-    permissions: ['gyms.update', 'gyms.update_any', 'gyms.approve_license'],
+    permissions: ['gyms.update', 'gyms.update_any', 'gyms.approve_license', 'gyms.transfer_ownership'],
     fieldPermissions: {
       user_id: 'gyms.transfer_ownership',
       gym_license_approved: 'gyms.approve_license',
@@ -85,8 +80,7 @@ export const putGymRoute = ({ updateGym, reviewLicense, presentGyms }: UseCases)
     errorCodes: { 409: [LICENSE_REPLACED] },
     responses: { 200: gymBody, 409: licenseReplacedSchema },
     handle: async ({ params, body: request, caller, locale }) => {
-      const change = toChange(request);
-      const gym = await (isReview(change) ? reviewLicense : updateGym)(params.id, change, caller);
+      const gym = await updateGym(params.id, toChange(request), caller);
       return ok(await toGymBody(presentGyms, gym, { caller, locale }));
     },
   });
