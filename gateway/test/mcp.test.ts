@@ -3,6 +3,8 @@ import { caller, eventually } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { ErrorCode } from '@modelcontextprotocol/sdk/types.js';
+import { TOOLS as ALL_TOOLS } from '../src/mcp/tools.ts';
 import { allReceived, bearer, type Harness, MEMBER_TOKEN, rawRequest, startHarness } from './support.ts';
 
 let gateway: Harness;
@@ -106,9 +108,9 @@ describe('a tool', () => {
     ['list_posts', { per_page: 101 }],
     ['list_posts', { order: 'RANDOM' }],
     ['list_gyms', { near: 'here' }],
-  ])('%s with %j is refused without calling the API', async (name, args) => {
-    const result = await call(client, name, args);
-    expect(result.isError).toBe(true);
+    ['get_payment', { id: null }],
+  ])('%s with %j is a protocol error, without calling the API', async (name, args) => {
+    await expect(call(client, name, args)).rejects.toMatchObject({ code: ErrorCode.InvalidParams });
     expect(allReceived(gateway)).toEqual([]);
   });
 
@@ -410,14 +412,33 @@ describe('access to /mcp', () => {
     ['a string as arguments', { name: 'get_profile', arguments: 'x' }],
     ['a list as arguments', { name: 'get_profile', arguments: [1] }],
     ['missing arguments', { name: 'get_payment' }],
-    ['a task', { name: 'get_profile', task: { ttl: 1_000 } }],
     ['no parameters', undefined],
   ])('a tool call with %s is an error, without calling the API', async (_what, params) => {
     const response = await post(bearer(), { jsonrpc: '2.0', id: 1, method: 'tools/call', params });
     expect(response.status).toBe(200);
-    const { result, error } = (await response.json()) as { result?: { isError: true }; error?: object };
-    expect(result?.isError ?? error !== undefined).toBe(true);
+    expect(await response.json()).toMatchObject({ error: { code: ErrorCode.InvalidParams } });
     expect(allReceived(gateway)).toEqual([]);
+  });
+
+  test('a tool call as a task is an error, without calling the API', async () => {
+    const params = { name: 'get_profile', task: { ttl: 1_000 } };
+    const response = await post(bearer(), { jsonrpc: '2.0', id: 1, method: 'tools/call', params });
+    expect(await response.json()).toMatchObject({ error: { code: ErrorCode.InternalError } });
+    expect(allReceived(gateway)).toEqual([]);
+  });
+
+  test('null is treated as absent for every optional argument of every tool', async () => {
+    for (const { name, input } of ALL_TOOLS) {
+      const args = Object.entries(input.shape).map(([argument, schema]) => [
+        argument,
+        schema.safeParse(undefined).success ? null : 1,
+      ]);
+      const params = { name, arguments: Object.fromEntries(args) };
+      const response = await post(bearer(), { jsonrpc: '2.0', id: 1, method: 'tools/call', params });
+      const { result } = (await response.json()) as { result?: { isError?: true } };
+      expect([name, result !== undefined, result?.isError]).toEqual([name, true, undefined]);
+    }
+    for (const { url } of allReceived(gateway)) expect(url).not.toContain('?');
   });
 
   test('a notification is accepted without a response', async () => {

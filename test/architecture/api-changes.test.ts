@@ -181,6 +181,15 @@ describe('breaking changes', () => {
       /boost\/post\/requestBody\/.*\/level\/enum\/1$/m,
     ],
     [
+      'a value with a backslash removed from a request field',
+      '/posts',
+      ({ components }) => {
+        const { profile_type } = components.schemas.PostPostsRequest.properties;
+        profile_type.pattern = profile_type.pattern.replace('App\\\\Models\\\\User|', '');
+      },
+      /posts\/post\/requestBody\/.*\/profile_type\/pattern$/m,
+    ],
+    [
       'a new required request field',
       '/gyms',
       ({ components }) => components.schemas.PostGymsRequest.required.push('description'),
@@ -217,6 +226,8 @@ describe('breaking changes', () => {
     components.schemas.Trainee.properties.status[KNOWN_VALUES].push('paused');
     components.schemas.PostGymsRequest.properties.nickname = { type: 'string' };
     components.schemas.PostPaymentsBoostRequest.properties.level.enum.push('ultra');
+    const { profile_type } = components.schemas.PostPostsRequest.properties;
+    profile_type.pattern = profile_type.pattern.replace('^(?:', '^(?:x|');
     components.schemas.PostGymsRequest.required = [];
     paths['/api/v1/posts'].get.description = 'Posts.';
     paths['/api/v1/posts'].get.responses['401'] = structuredClone(components.responses.Unauthorized);

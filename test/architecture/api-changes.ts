@@ -22,6 +22,16 @@ const widensTypeOfAnswer = ({ path, before, after }: Difference): boolean => {
  */
 const isComponent = ({ path }: Difference): boolean => path[0] === 'components';
 
+const alternativesOf = (pattern: unknown): string[] | undefined =>
+  /^\^\(\?:(.*)\)\$$/.exec(String(pattern))?.[1]?.split('|');
+
+/** Values with a backslash are documented as a pattern. As in an enumeration, a request may accept more of them. */
+const addsAlternative = ({ path, before, after }: Difference): boolean => {
+  if (path.at(-1) !== 'pattern' || path.includes('responses')) return false;
+  const [earlier, later] = [alternativesOf(before), alternativesOf(after)];
+  return earlier?.every((one) => later?.includes(one)) === true;
+};
+
 const TEXTS = new Set(['description', 'summary', 'example', 'examples']);
 
 /**
@@ -42,7 +52,7 @@ export const breakingChanges = (before: ApiDocument, after: ApiDocument): string
   // The library takes a second to find no difference.
   if (isDeepStrictEqual(one, other)) return [];
   return apiDiff(one, other, {})
-    .filter((difference) => !isComponent(difference))
+    .filter((difference) => !isComponent(difference) && !addsAlternative(difference))
     .filter(
       (difference) =>
         difference.type === 'breaking' || changesOperationId(difference) || widensTypeOfAnswer(difference),

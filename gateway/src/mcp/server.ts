@@ -7,7 +7,7 @@ import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import { WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js';
 import {
-  CallToolRequestSchema,
+  type CallToolRequest,
   type CallToolResult,
   CancelledNotificationSchema,
   ErrorCode,
@@ -66,14 +66,25 @@ const refusalOf = (status: number, { message, errors }: Record<string, unknown>)
   return refused(errors === undefined ? text : `${text} ${JSON.stringify(errors)}`);
 };
 
+/**
+ * The parameters are validated by the SDK, which returns `InvalidParams` for them. For a request that does not fit its schema it would
+ * return `InternalError`.
+ */
+const toolCallSchema = z.looseObject({ method: z.literal('tools/call'), params: z.unknown().optional() });
+
+/** Null and an empty text are treated as absent. Throws a protocol error for wrong arguments. */
+const readArguments = (tool: Tool, args: Record<string, unknown> = {}): Record<string, unknown> => {
+  const sent = Object.entries(args).filter(([, value]) => value !== null);
+  const input = tool.input.safeParse(withoutEmpty(Object.fromEntries(sent)));
+  if (!input.success) throw new McpError(ErrorCode.InvalidParams, z.prettifyError(input.error));
+  return input.data;
+};
+
 const callTool = async (
   tool: Tool,
-  args: object | undefined,
+  input: Record<string, unknown>,
   context: McpContext,
 ): Promise<CallToolResult> => {
-  // Arguments become query parameters, and empty query parameters are treated as absent.
-  const input = tool.input.safeParse(withoutEmpty(args ?? {}));
-  if (!input.success) return refused(z.prettifyError(input.error));
   try {
     if (!mayUse(await context.caller(), tool)) {
       return refused(
@@ -81,7 +92,7 @@ const callTool = async (
       );
     }
     if (tool.request === undefined) return answered(await context.deletionBlockers());
-    const { status, body } = await context.callApi(tool.request(input.data as never));
+    const { status, body } = await context.callApi(tool.request(input as never));
     return status === 200 ? answered(body) : refusalOf(status, body);
   } catch (error) {
     return refused(context.explain(error));
@@ -118,10 +129,12 @@ const createServer = (context: McpContext): Server => {
   // never get a response. Calls of other requests belong to other servers.
   server.setNotificationHandler(CancelledNotificationSchema, async () => undefined);
   server.setRequestHandler(ListToolsRequestSchema, () => inTurn(() => listTools(context)));
-  server.setRequestHandler(CallToolRequestSchema, async ({ params }) => {
-    const tool = TOOLS.find(({ name }) => name === params.name);
-    if (tool === undefined) throw new McpError(ErrorCode.InvalidParams, `There is no tool ${params.name}.`);
-    return inTurn(() => callTool(tool, params.arguments, context));
+  server.setRequestHandler(toolCallSchema, async (request) => {
+    const { name, arguments: args } = request.params as CallToolRequest['params'];
+    const tool = TOOLS.find((one) => one.name === name);
+    if (tool === undefined) throw new McpError(ErrorCode.InvalidParams, `There is no tool ${name}.`);
+    const input = readArguments(tool, args);
+    return inTurn(() => callTool(tool, input, context));
   });
   return server;
 };

@@ -1,4 +1,5 @@
 /** The tools of `/mcp`. All are read-only, and each sends one GET to the public API. */
+import { MODEL } from '@fitness/contracts/model-names.ts';
 import { PAYMENT_TYPES } from '@fitness/contracts/payment-types.ts';
 import { type Caller, can } from '@fitness/shared/kernel/caller.ts';
 import type { Permission } from '@fitness/shared/kernel/permissions.ts';
@@ -30,7 +31,7 @@ const defineTool = <Input extends z.ZodObject>(
 ): Tool => tool as unknown as Tool;
 
 const id = z.int().positive();
-const profileType = z.enum(['App\\Models\\Gym', 'App\\Models\\User']);
+const profileType = z.enum([MODEL.gymProfile, MODEL.user, MODEL.gym]);
 const order = z
   .enum(['ASC', 'DESC'])
   .describe('Order by id: DESC (newest first, the default) or ASC (oldest first).');

@@ -121,6 +121,18 @@ describe('201: a post is written', () => {
     expect(body.data).toMatchObject({ profile_type: GYM, profile_id: gymId, in_blog: true });
   });
 
+  test('both model names of a gym are accepted, and responses have one of them', async () => {
+    const userId = fresh();
+    const gymId = openGym(userId);
+    const other = 'App\\Models\\Gyms\\Gym';
+    const id = await write(userId, onGym(gymId, { profile_type: other }));
+    for (const type of [GYM, other, `${GYM},${other}`]) {
+      const answer = await list({ type, item_id: gymId });
+      expect([type, idsOf(answer), answer.body.data[0].profile_type]).toEqual([type, [id], GYM]);
+    }
+    expect((await list({ type: other, item_id: NOBODY })).status).toBe(404);
+  });
+
   test('twenty concurrent posts on one profile are all stored and counted', async () => {
     const userId = fresh();
     const ids = await together(() => write(userId));
@@ -497,7 +509,7 @@ describe('404 for one type without a visible profile', () => {
 });
 
 test.each([
-  ['type', { type: 'App\\Models\\Gyms\\Gym' }],
+  ['type', { type: 'App\\Models\\Posts\\Post' }],
   ['type', { type: `${USER},x` }],
 ])('an invalid %s in the query %j is rejected with 422', async (field, query) => {
   const answer = await list(query);

@@ -5,12 +5,18 @@ export const PROFILE_TYPES = [MODEL.gymProfile, MODEL.user] as const;
 export type ProfileType = (typeof PROFILE_TYPES)[number];
 export type ProfileKind = 'gym' | 'user';
 
+/** The types in requests. Clients send either name of a gym. Responses have the one in {@link PROFILE_TYPES}. */
+export const REQUEST_PROFILE_TYPES = [...PROFILE_TYPES, MODEL.gym] as const;
+type RequestProfileType = (typeof REQUEST_PROFILE_TYPES)[number];
+export const isProfileType = (type: string): type is RequestProfileType =>
+  (REQUEST_PROFILE_TYPES as readonly string[]).includes(type);
+
 export interface ProfileRef {
   kind: ProfileKind;
   id: number;
 }
 
-export const kindOf = (type: ProfileType): ProfileKind => (type === MODEL.gymProfile ? 'gym' : 'user');
+export const kindOf = (type: RequestProfileType): ProfileKind => (type === MODEL.user ? 'user' : 'gym');
 export const typeOf = (kind: ProfileKind): ProfileType => (kind === 'gym' ? MODEL.gymProfile : MODEL.user);
 
 /** `gym:12`, `user:7` */

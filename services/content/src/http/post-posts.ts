@@ -2,7 +2,7 @@ import { created, defineRoute, type Route } from '@fitness/shared/http/define-ro
 import { z } from 'zod';
 import { postSchema } from '../app/post-resource.ts';
 import { POST_BODY_BYTES, postInput } from '../domain/post.ts';
-import { kindOf, PROFILE_TYPES } from '../domain/profile.ts';
+import { kindOf, REQUEST_PROFILE_TYPES } from '../domain/profile.ts';
 import type { UseCases } from '../use-cases.ts';
 
 export const postPostsRoute = ({ createPost }: UseCases): Route =>
@@ -19,7 +19,9 @@ export const postPostsRoute = ({ createPost }: UseCases): Route =>
     permissions: ['posts.create'],
     bodyLimitBytes: POST_BODY_BYTES,
     body: z.object({
-      profile_type: z.enum(PROFILE_TYPES).meta({ description: 'Type of the profile' }),
+      profile_type: z
+        .enum(REQUEST_PROFILE_TYPES)
+        .meta({ description: 'Type of the profile. Both names of a gym are accepted.' }),
       profile_id: z.int().positive().meta({ description: 'Your user id or the id of your gym' }),
       ...postInput,
     }),
