@@ -47,7 +47,7 @@ test.each<[string, () => Fields]>([
   ['gym', () => ({ ...harness.newGym(), purpose: 'gym_license' })],
   ['trainer', () => ({ ...userTarget(7), purpose: 'trainer_license' })],
 ])(
-  'of six concurrent uploads of a %s license exactly the last commit is the license',
+  'the last commit of six concurrent uploads of a %s license is the license, and the others are gone',
   async (_, fieldsOf) => {
     for (let round = 0; round < ROUNDS; round += 1) {
       const fields = fieldsOf();
