@@ -393,7 +393,7 @@ describe('a registration', () => {
     ],
     ['without a redirect URI', { redirect_uris: [] }, 'invalid_redirect_uri'],
     ['with an empty name', { client_name: ' ' }, 'invalid_client_metadata'],
-    ['with a secret', { token_endpoint_auth_method: 'client_secret_basic' }, 'invalid_client_metadata'],
+    ['with no text as its method', { token_endpoint_auth_method: 1 }, 'invalid_client_metadata'],
     [
       'for the implicit grant',
       { grant_types: ['implicit'], response_types: ['token'] },
@@ -403,6 +403,36 @@ describe('a registration', () => {
   ])('a registration %s is refused', async (_what, metadata, error) => {
     expect(refused(await oauth.register(metadata))).toEqual([400, error]);
   });
+
+  test.each<[string, Record<string, unknown>]>([
+    [
+      'grants',
+      {
+        grant_types: ['authorization_code', 'refresh_token', 'urn:ietf:params:oauth:grant-type:device_code'],
+      },
+    ],
+    [
+      'response types',
+      { response_types: ['code', 'token'], grant_types: ['authorization_code', 'refresh_token', 'implicit'] },
+    ],
+    ['a secret', { token_endpoint_auth_method: 'client_secret_post' }],
+  ])(
+    'a registration that also wishes other %s gets what is offered, and its client works',
+    async (_what, metadata) => {
+      const { status, body } = await oauth.register(metadata);
+      expect([status, body]).toEqual([
+        201,
+        expect.objectContaining({
+          grant_types: ['authorization_code', 'refresh_token'],
+          response_types: ['code'],
+          token_endpoint_auth_method: 'none',
+        }),
+      ]);
+      expect(body).not.toHaveProperty('client_secret');
+      const issued = await oauth.newCode(targetUser, { client_id: body.client_id });
+      expect((await oauth.exchange(body.client_id, issued.code, issued.verifier)).status).toBe(200);
+    },
+  );
 
   test('a registration whose body is no object is refused', async () => {
     const headers = { ...(await fromGateway()), 'content-type': 'application/json' };

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { destinationOf, isRegistered, registrationError, withoutUnknownSchemes } from './oauth-client.ts';
+import { destinationOf, isRegistered, offeredMetadata, registrationError } from './oauth-client.ts';
 
 const SCHEMES = ['cursor', 'vscode-insiders'];
 const URI = 'https://client.example/callback';
@@ -77,10 +77,11 @@ describe('the redirect URIs of a registration', () => {
   test('unknown schemes are omitted beside other URIs, but mistakes are not', () => {
     const accepted = ['cursor://a.b/callback', 'http://127.0.0.1/callback'];
     const unknown = ['myapp:/callback', 'file:///etc/passwd', 'javascript:/alert(1)'];
-    expect(withoutUnknownSchemes([...unknown, ...accepted], SCHEMES)).toEqual(accepted);
-    expect(withoutUnknownSchemes(unknown, SCHEMES)).toEqual(unknown);
+    const offered = (redirect_uris: unknown) => offeredMetadata({ redirect_uris }, SCHEMES).redirect_uris;
+    expect(offered([...unknown, ...accepted])).toEqual(accepted);
+    expect(offered(unknown)).toEqual(unknown);
     const mistaken = [...accepted, 'http://client.example/', 1];
-    expect(withoutUnknownSchemes(mistaken, SCHEMES)).toEqual(mistaken);
+    expect(offered(mistaken)).toEqual(mistaken);
   });
 
   test('the destination is the host or the private-use scheme', () => {
@@ -103,11 +104,21 @@ describe('the other metadata of a registration', () => {
     [{ en: 'x' }],
   ])('the name %j is refused', (client_name) => expect(errorOf({ client_name })).toContain('client_name'));
 
-  test('only public clients are registered', () => {
-    expect(errorOf({ token_endpoint_auth_method: 'none' })).toBeUndefined();
-    for (const method of ['client_secret_basic', 'private_key_jwt'])
-      expect(errorOf({ token_endpoint_auth_method: method })).toContain('must be none');
-  });
+  test.each<[Record<string, unknown>, Record<string, unknown>]>([
+    [{ grant_types: ['x', 'refresh_token', 'implicit'] }, { grant_types: ['refresh_token'] }],
+    [{ grant_types: ['implicit'] }, { grant_types: ['implicit'] }],
+    [{ response_types: ['code', 'code id_token'] }, { response_types: ['code'] }],
+    [{ response_types: ['token'] }, { response_types: ['token'] }],
+    [
+      { grant_types: 'x', response_types: null },
+      { grant_types: 'x', response_types: null },
+    ],
+    [{ token_endpoint_auth_method: 'client_secret_post' }, { token_endpoint_auth_method: 'none' }],
+    [{ token_endpoint_auth_method: 1 }, { token_endpoint_auth_method: 1 }],
+    [{}, {}],
+  ])('of %j, %j is registered or refused', (wished, expected) =>
+    expect(offeredMetadata(wished, SCHEMES)).toEqual(expected),
+  );
 });
 
 describe('the redirect URI of a request', () => {

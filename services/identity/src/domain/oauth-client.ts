@@ -55,19 +55,40 @@ const privateUseSchemeOf = (value: string): string | undefined => {
 
 export const isPrivateUse = (redirectUri: string): boolean => privateUseSchemeOf(redirectUri) !== undefined;
 
+/** The only method: there are no client secrets. */
+const PUBLIC_CLIENT = 'none' as const;
+/** The lists of a registration, and the values that are offered. */
+const OFFERED = { grant_types: ['authorization_code', 'refresh_token'], response_types: ['code' as const] };
+export const CLIENT_DEFAULTS = { ...OFFERED, token_endpoint_auth_method: PUBLIC_CLIENT };
+
 /**
- * Removes the redirect URIs of a registration whose private-use scheme is neither a reversed domain name nor in `schemes`.
- * The server may replace what a client asks for, and its response says what is registered (RFC 7591, 3.2.1). A client that
- * names such a scheme besides a loopback address can use the latter. Any other invalid URI is a mistake that is reported.
+ * Returns the metadata with what is offered. The server may replace what a client asks for, and its response says what is
+ * registered (RFC 7591, 3.2.1). A list without any offered value is not changed, and is then refused.
+ *
+ * Redirect URIs lose those whose private-use scheme is neither a reversed domain name nor in `schemes`. A client that names such
+ * a scheme besides a loopback address can use the latter. Any other invalid URI is a mistake that is reported.
  */
-export const withoutUnknownSchemes = (
-  uris: readonly unknown[],
+export const offeredMetadata = (
+  metadata: Record<string, unknown>,
   schemes: readonly string[],
-): readonly unknown[] => {
-  const accepted = uris.filter(
-    (uri) => typeof uri !== 'string' || !isPrivateUse(uri) || isRedirectUri(uri, schemes),
-  );
-  return accepted.length === 0 ? uris : accepted;
+): Record<string, unknown> => {
+  const isOffered = {
+    redirect_uris: (uri: unknown) =>
+      typeof uri !== 'string' || !isPrivateUse(uri) || isRedirectUri(uri, schemes),
+    grant_types: (type: unknown) => OFFERED.grant_types.some((one) => one === type),
+    response_types: (type: unknown) => OFFERED.response_types.some((one) => one === type),
+  };
+  const lists = Object.entries(isOffered).flatMap(([name, test]) => {
+    const list = metadata[name];
+    const offered = Array.isArray(list) ? list.filter(test) : [];
+    return offered.length === 0 ? [] : [[name, offered]];
+  });
+  const isMethod = typeof metadata.token_endpoint_auth_method === 'string';
+  return {
+    ...metadata,
+    ...Object.fromEntries(lists),
+    ...(isMethod ? { token_endpoint_auth_method: PUBLIC_CLIENT } : {}),
+  };
 };
 
 /**
@@ -90,7 +111,7 @@ export const registrationError = (
   metadata: Record<string, unknown>,
   schemes: readonly string[],
 ): string | undefined => {
-  const { redirect_uris: uris, client_name: name, token_endpoint_auth_method: method } = metadata;
+  const { redirect_uris: uris, client_name: name } = metadata;
   if (!Array.isArray(uris) || uris.length === 0 || uris.length > MAX_REDIRECT_URIS) {
     return `redirect_uris must have 1 to ${MAX_REDIRECT_URIS} members`;
   }
@@ -100,7 +121,6 @@ export const registrationError = (
   if (name !== undefined && !isClientName(name)) {
     return `client_name must be 1 to ${MAX_NAME_LENGTH} visible characters`;
   }
-  if (method !== undefined && method !== 'none') return 'token_endpoint_auth_method must be none';
   return undefined;
 };
 

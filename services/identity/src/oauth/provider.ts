@@ -14,11 +14,12 @@ import { inLanguage } from '@fitness/shared/pages/languages.ts';
 import type Provider from 'oidc-provider';
 import type { Configuration, errors as ErrorClasses, KoaContextWithOIDC } from 'oidc-provider';
 import {
+  CLIENT_DEFAULTS,
   CLIENT_METADATA,
   isPrivateUse,
   isRegistered,
+  offeredMetadata,
   registrationError,
-  withoutUnknownSchemes,
 } from '../domain/oauth-client.ts';
 import { buildToken, type GrantSecret, TOKEN_ENTROPY_BYTES, type TokenKind } from '../domain/token.ts';
 import { type AdapterDependencies, createAdapterFactory } from './adapter.ts';
@@ -135,9 +136,7 @@ const configuration = (options: ProviderOptions, library: Library): Configuratio
   responseTypes: ['code'],
   clientAuthMethods: ['none'],
   clientDefaults: {
-    grant_types: ['authorization_code', 'refresh_token'],
-    response_types: ['code'],
-    token_endpoint_auth_method: 'none',
+    ...CLIENT_DEFAULTS,
     id_token_signed_response_alg: 'ES256',
   },
   extraClientMetadata: {
@@ -254,14 +253,13 @@ const allowAnyLoopbackPort = (provider: Provider): void => {
   };
 };
 
-/** Removes unknown metadata. Called at registration and whenever a client is loaded. */
+/** Removes what is unknown or not offered. Called at registration and whenever a client is loaded. */
 const validateRegistration = (
   metadata: Record<string, unknown>,
   schemes: readonly string[],
   errors: typeof ErrorClasses,
 ): void => {
-  const { redirect_uris: uris } = metadata;
-  if (Array.isArray(uris)) metadata.redirect_uris = withoutUnknownSchemes(uris, schemes);
+  Object.assign(metadata, offeredMetadata(metadata, schemes));
   const problem = registrationError(metadata, schemes);
   if (problem !== undefined) throw new errors.InvalidClientMetadata(problem);
   const names: readonly string[] = CLIENT_METADATA;
