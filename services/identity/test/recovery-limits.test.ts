@@ -356,6 +356,11 @@ describe('forgot-password and reset-password with a token of the account', () =>
   });
 });
 
+test('a reset code can be copied with format characters and white space', async () => {
+  const { login, code } = await requested();
+  expect((await reset(login, `\u200e${code}\u200f `)).status).toBe(200);
+});
+
 describe('a phone that receives no SMS', () => {
   const [GERMAN, FRENCH, LANDLINE] = ['+4915112345678', '+33612345678', '+982188776655'];
 

@@ -1,5 +1,5 @@
 /** Refinements of zod schemas with a catalogue message; http/validation.ts reads it for a 422. */
-import type { z } from 'zod';
+import { z } from 'zod';
 import type { MessageKey, MessageParams } from './i18n/catalogue.ts';
 
 /** A catalogue message for a refinement: `.refine(…, withMessage('validation.phone'))`. */
@@ -12,6 +12,17 @@ export const withMessage = (key: MessageKey, values?: MessageParams) => ({
  */
 export const wellFormed = <Schema extends z.ZodType<string>>(schema: Schema): Schema =>
   schema.refine((value) => value.isWellFormed(), withMessage('validation.format'));
+
+const FORMAT_CHARACTERS = /\p{Cf}/gu;
+
+/**
+ * A typed or pasted text that is compared, not shown. Loses its format characters, such as the direction marks of a copied phone
+ * number, and its outer white space.
+ */
+export const machineText = (text: string): string => text.replaceAll(FORMAT_CHARACTERS, '').trim();
+
+/** A field with a {@link machineText}: it is judged without these characters. */
+export const machineReadField = () => z.string().overwrite(machineText);
 
 /** Characters that fonts draw. Excludes white space, marks, format characters, and characters that Unicode itself ignores. */
 const VISIBLE =

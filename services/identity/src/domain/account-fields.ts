@@ -1,6 +1,6 @@
 /** The rules for an account's fields, which are the same in every request and in the configuration. */
 import { GENDERS } from '@fitness/contracts/user.ts';
-import { nullOnly, oneLine, withMessage } from '@fitness/shared/kernel/refinements.ts';
+import { machineReadField, nullOnly, oneLine, withMessage } from '@fitness/shared/kernel/refinements.ts';
 import { z } from 'zod';
 import { EARLIEST_BIRTH_DATE } from './birth-date.ts';
 import { CODE_LENGTHS, type CodePurpose } from './confirmation-code.ts';
@@ -32,9 +32,7 @@ export const newUsernameField = usernameField
   })
   .meta({ pattern: USERNAME.source, description: NOT_A_PHONE });
 
-export const emailField = z
-  .string()
-  .trim()
+export const emailField = machineReadField()
   .max(254)
   .meta({ format: 'email' })
   .pipe(z.email())
@@ -44,8 +42,7 @@ const PHONE =
   'Phone number in any usual spelling, which is stored as E.164. Without a country code it is Iranian. A number that is ' +
   'certainly a landline, and one of a country to which this installation sends no SMS, return 422.';
 /** Accepts any usual spelling; the output is E.164. */
-export const phoneField = z
-  .string()
+export const phoneField = machineReadField()
   .max(40)
   .refine((value) => normalizePhone(value) !== undefined, withMessage('validation.phone'))
   .transform((value) => normalizePhone(value) ?? value)
@@ -88,17 +85,16 @@ export const existingPasswordField = z
   .min(1)
   .max(1_000)
   .meta({ description: 'Password of the account' });
-export const loginField = z
-  .string()
+export const loginField = machineReadField()
   .min(1)
   .max(255)
   .meta({ description: 'Username, email address or phone number' });
 
-/** Accepts Latin, Persian or Arabic digits; the output is Latin. */
+/** Accepts Latin, Persian or Arabic digits; the output is Latin. A deletion's code is judged as sent (specification 4.1). */
 export const codeField = (purpose: CodePurpose) => {
   const length = CODE_LENGTHS[purpose];
-  return z
-    .string()
+  const text = purpose === 'deletion' ? z.string() : machineReadField();
+  return text
     .refine((code) => code.length === length, withMessage('validation.sms_code', { length }))
     .meta({ minLength: length, maxLength: length })
     .transform(toLatinDigits)
@@ -106,8 +102,7 @@ export const codeField = (purpose: CodePurpose) => {
 };
 
 /** A second-factor code or a recovery code, in any spelling. */
-export const totpField = z
-  .string()
+export const totpField = machineReadField()
   .min(1)
   .max(100)
   .meta({ description: 'Code from the authenticator app, or a recovery code, in any spelling' });
@@ -126,8 +121,7 @@ const genderField = z.enum(GENDERS).nullable().meta({ description: 'Gender; null
 /** The rule that clients of the first release check. The service also accepts spaces, dots and slashes. */
 const PUBLISHED_BANK_ACCOUNT = { pattern: '^[A-Za-z0-9-]*$', maxLength: 34 };
 /** The number as it is typed. The use case validates it only if it differs from the stored one. */
-const bankAccountNumberField = z
-  .string()
+const bankAccountNumberField = machineReadField()
   .min(1)
   .max(100)
   .meta(PUBLISHED_BANK_ACCOUNT)

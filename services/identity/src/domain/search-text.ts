@@ -1,4 +1,5 @@
 /** The texts by which an account is found (`@fitness/shared/kernel/text-search.ts`). */
+import { machineText } from '@fitness/shared/kernel/refinements.ts';
 import {
   documentGrams,
   foldedSpellings,
@@ -72,7 +73,7 @@ export const nameSearch = (search: string): UserSearch | undefined => {
 export const contactSearch = (search: string): UserSearch | undefined => {
   const grams = queryGrams(search);
   if (grams.length === 0) return undefined;
-  const phone = normalizePhone(search.trim());
+  const phone = normalizePhone(machineText(search));
   if (phone === undefined) return searchFor([search], grams, contactTexts);
   const shared = queryGrams(phone).filter((gram) => grams.includes(gram));
   return shared.length === 0

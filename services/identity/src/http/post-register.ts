@@ -1,4 +1,5 @@
 import { created, defineRoute, type Route } from '@fitness/shared/http/define-route.ts';
+import { machineReadField } from '@fitness/shared/kernel/refinements.ts';
 import { z } from 'zod';
 import {
   emailField,
@@ -34,7 +35,7 @@ export const postRegisterRoute = (
       password: passwordField,
       first_name: firstNameField,
       last_name: lastNameField,
-      referral_code: z.string().max(50).nullish().meta({
+      referral_code: machineReadField().max(50).nullish().meta({
         description: '`referral_code` of the user who has invited the new one. An unknown code returns 422.',
       }),
     }),

@@ -6,6 +6,7 @@ import { type Clock, DAY_MS, formatTimestamp } from '@fitness/shared/kernel/cloc
 import { isAppError, type Message, message } from '@fitness/shared/kernel/error.ts';
 import type { Locale } from '@fitness/shared/kernel/i18n/translate.ts';
 import type { Permission } from '@fitness/shared/kernel/permissions.ts';
+import { machineText } from '@fitness/shared/kernel/refinements.ts';
 import { inLanguage } from '@fitness/shared/pages/languages.ts';
 import type { Page } from '@fitness/shared/pages/page.ts';
 import type Provider from 'oidc-provider';
@@ -157,7 +158,8 @@ const submitLogin = async (
   fields: Fields,
 ): Promise<Outcome> => {
   const { request, form } = step;
-  const { login = '', password = '', totp = '' } = fields;
+  const { password = '' } = fields;
+  const [login, totp] = [machineText(fields.login ?? ''), machineText(fields.totp ?? '')];
   const refuse = (text: Message, field: 'login' | 'password' | 'totp'): Page => {
     const problem = { status: 422, text, field };
     return loginPage({ ...form, login, asksForCode: field === 'totp', problem });
@@ -165,7 +167,7 @@ const submitLogin = async (
   const wrongLogin = message('auth.wrong_login');
   const isTooLong =
     login.length > MAX_LOGIN_LENGTH || password.length > MAX_PASSWORD_LENGTH || totp.length > MAX_TOTP_LENGTH;
-  if (login.trim() === '') return { page: refuse(message('enter.login'), 'login') };
+  if (login === '') return { page: refuse(message('enter.login'), 'login') };
   if (password === '') return { page: refuse(message('enter.password'), 'password') };
   // At the password, which is typed anew: the login is still there.
   if (isTooLong) return { page: refuse(wrongLogin, 'password') };
