@@ -4,6 +4,7 @@ import { createGetProfile } from './app/accounts/get-profile.ts';
 import { createGetUser } from './app/accounts/get-user.ts';
 import { createGetUserNames } from './app/accounts/get-user-names.ts';
 import { createGetUsers } from './app/accounts/get-users.ts';
+import { createFindInvalidFields } from './app/accounts/invalid-fields.ts';
 import { createListUsers } from './app/accounts/list-users.ts';
 import { createRebuild } from './app/accounts/rebuild.ts';
 import { createReferralsReader } from './app/accounts/referrals-reader.ts';
@@ -18,7 +19,10 @@ import {
   createPresentUser,
   createPresentUsers,
 } from './app/accounts/user-resource.ts';
-import { createCreatePersonalToken } from './app/credentials/create-personal-token.ts';
+import {
+  createCreatePersonalToken,
+  createFindInvalidTokenFields,
+} from './app/credentials/create-personal-token.ts';
 import { createIntrospect } from './app/credentials/introspect.ts';
 import { createListGrants } from './app/credentials/list-grants.ts';
 import { createListTokens } from './app/credentials/list-tokens.ts';
@@ -111,11 +115,17 @@ const createCopyUseCases = (dependencies: Dependencies) => ({
 });
 
 const createTokenLists = (dependencies: Dependencies) => ({
+  listGrants: createListGrants(dependencies),
   listPersonalTokens: createListTokens(dependencies, 'personal'),
   listSessions: createListSessions({
     ...dependencies,
     listTokens: createListTokens(dependencies, 'session'),
   }),
+});
+
+const createFieldChecks = (dependencies: Dependencies) => ({
+  findInvalidFields: createFindInvalidFields(dependencies),
+  findInvalidTokenFields: createFindInvalidTokenFields(dependencies),
 });
 
 export const createUseCases = ({ newNotifications, ...dependencies }: AllDependencies) => {
@@ -152,10 +162,10 @@ export const createUseCases = ({ newNotifications, ...dependencies }: AllDepende
 
     createPersonalToken: createCreatePersonalToken({ ...dependencies, securityNotices, usablePermissions }),
     revokePersonalToken: createRevokeToken(dependencies, 'personal'),
+    ...createFieldChecks(dependencies),
     ...createTokenLists(dependencies),
     revokeSession: createRevokeToken(dependencies, 'session'),
     endUserSession: createEndUserSession(dependencies),
-    listGrants: createListGrants(dependencies),
     revokeGrant: createRevokeGrant(dependencies),
     securityNotices,
 

@@ -271,6 +271,18 @@ describe('wrong fields', () => {
     ['an unknown target', { ...GYM, attachable_id: 77 }, PNG, ['attachable_id']],
     ['an unknown purpose', { ...GYM, purpose: 'passport' }, PNG, ['purpose']],
     ['an inherited name as purpose', { ...GYM, purpose: 'constructor' }, PNG, ['purpose']],
+    [
+      'a purpose of another target and no id',
+      { attachable_type: GYM.attachable_type, purpose: 'trainer_license' },
+      PNG,
+      ['attachable_id', 'purpose'],
+    ],
+    [
+      'an unknown type and a text',
+      { ...GYM, attachable_type: 'x' },
+      Buffer.from('text'),
+      ['file', 'attachable_type'],
+    ],
     ['a purpose of another target', { ...GYM, purpose: 'trainer_license' }, PNG, ['purpose']],
     ['a license for a post', { ...POST, purpose: 'gym_license' }, PNG, ['purpose']],
   ])(

@@ -14,6 +14,7 @@ import {
   type SessionPage,
   type UserCaller,
 } from '../kernel/caller.ts';
+import type { Message } from '../kernel/error.ts';
 import type { Locale, Translate } from '../kernel/i18n/translate.ts';
 import type { Permission } from '../kernel/permissions.ts';
 import type { RateLimit } from '../kernel/rate-limit.ts';
@@ -32,6 +33,9 @@ export type Access = 'user' | 'guest';
 export type ErrorStyle = 'message' | 'error_code';
 
 type Parsed<Schema> = Schema extends z.ZodType ? z.output<Schema> : undefined;
+
+/** Field name → what is wrong with it. */
+export type FieldProblems = Readonly<Record<string, Message | undefined>>;
 
 interface RouteInput<A extends Access, Params, Query, Body> {
   caller: A extends 'user' ? UserCaller : Caller;
@@ -108,6 +112,14 @@ export interface RouteSpec<A extends Access, Params, Query, Body, R extends Resp
   params?: Params;
   query?: Query;
   body?: Body;
+  /**
+   * Returns the invalid fields of the body that its schema cannot judge, because this needs the clock, the configuration or the stored
+   * data. One 422 names them with those that the schema refuses. `fields`: those that the schema accepts, each by itself.
+   */
+  checkBody?: (
+    fields: Partial<Parsed<Body>>,
+    input: Pick<RouteInput<A, Params, Query, Body>, 'caller' | 'params'>,
+  ) => FieldProblems | Promise<FieldProblems>;
   /** Schemas of the responses by status. Fields that a schema does not declare are removed. */
   responses: R;
   errorStyle?: ErrorStyle;
@@ -135,8 +147,12 @@ export interface RouteSpec<A extends Access, Params, Query, Body, R extends Resp
 }
 
 /** A route without its type parameters, for the list in `routes.ts`. */
-export type Route = Omit<RouteSpec<Access, z.ZodType, z.ZodType, z.ZodType, Responses>, 'handle'> & {
+export type Route = Omit<
+  RouteSpec<Access, z.ZodType, z.ZodType, z.ZodType, Responses>,
+  'handle' | 'checkBody'
+> & {
   handle(input: never): Promise<RouteReply | undefined>;
+  checkBody?(fields: never, input: never): FieldProblems | Promise<FieldProblems>;
 };
 
 export const defineRoute = <

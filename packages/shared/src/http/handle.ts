@@ -1,13 +1,14 @@
 /** Parses the inputs of a request, calls its route and sends the reply. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { invalid, notFound } from '../kernel/error.ts';
+import type { z } from 'zod';
+import { notFound } from '../kernel/error.ts';
 import { negotiateLocale } from '../kernel/i18n/negotiate.ts';
 import { translator } from '../kernel/i18n/translate.ts';
 import { assertMaySend, clientAddressOf } from './admission.ts';
 import { addEtag, cacheControlOf, etagOf, isRead } from './caching.ts';
 import { codingOf, etagIn, sendIn } from './compression.ts';
 import type { Route, RouteReply } from './define-route.ts';
-import { idempotencyKeySchema, issuesToFields, parseInputs, withoutEmpty } from './validation.ts';
+import { idempotencyKeySchema, parseInputs, validFields, withoutEmpty } from './validation.ts';
 
 export const handle = async (
   route: Route,
@@ -19,23 +20,32 @@ export const handle = async (
   if (route.fieldPermissions !== undefined || route.pageFields !== undefined) assertMaySend(route, request);
   const params = route.params?.safeParse(request.params);
   if (params?.success === false) throw notFound();
-  const [query, body] = parseInputs([
-    { schema: route.query, value: withoutEmpty(request.query as object), root: 'query' },
-    {
-      schema: route.rawBody === true ? undefined : route.body,
-      value: request.body === undefined ? {} : request.body,
-      root: 'body',
-    },
-  ]);
+  const sent = request.body === undefined ? {} : request.body;
+  const checked = { caller: request.caller, params: params?.data };
+  const problems = await route.checkBody?.(
+    validFields(route.body as z.ZodObject, sent) as never,
+    checked as never,
+  );
+  const [query, body, idempotencyKey] = parseInputs(
+    [
+      { schema: route.query, value: withoutEmpty(request.query as object), root: 'query' },
+      { schema: route.rawBody === true ? undefined : route.body, value: sent, root: 'body' },
+      {
+        schema: route.idempotent === true ? idempotencyKeySchema.optional() : undefined,
+        value: request.headers['idempotency-key'],
+        root: 'idempotency_key',
+      },
+    ],
+    problems,
+  );
   const input = {
-    caller: request.caller,
-    params: params?.data,
+    ...checked,
     query,
     body,
     locale,
     t: translator(locale),
     url: request.url,
-    idempotencyKey: route.idempotent === true ? readIdempotencyKey(request) : undefined,
+    idempotencyKey,
     get clientAddress() {
       return clientAddressOf(request);
     },
@@ -44,14 +54,6 @@ export const handle = async (
   };
   const result = await route.handle(input as never);
   return result === undefined ? reply : sendReply(route, result, request, reply);
-};
-
-const readIdempotencyKey = (request: FastifyRequest): string | undefined => {
-  const key = request.headers['idempotency-key'];
-  if (key === undefined) return undefined;
-  const parsed = idempotencyKeySchema.safeParse(key, { reportInput: true });
-  if (parsed.success) return parsed.data;
-  throw invalid(issuesToFields(parsed.error.issues, 'idempotency_key'));
 };
 
 const JSON_TYPE = 'application/json; charset=utf-8';

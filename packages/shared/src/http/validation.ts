@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { invalid, type Message, message } from '../kernel/error.ts';
 import type { MessageKey } from '../kernel/i18n/catalogue.ts';
 import { documentedAs, withMessage } from '../kernel/refinements.ts';
+import type { FieldProblems } from './define-route.ts';
 
 type Issue = z.core.$ZodIssue;
 
@@ -91,11 +92,22 @@ export const withoutEmpty = (parameters: object): Record<string, unknown> =>
     }),
   );
 
+/** The fields of an object that are valid, each by itself. Omitted fields are left out. */
+export const validFields = (schema: z.ZodObject, value: unknown): Record<string, unknown> =>
+  Object.fromEntries(
+    Object.entries(schema.shape).flatMap(([name, field]) => {
+      const isSent = typeof value === 'object' && value !== null && Object.hasOwn(value, name);
+      const parsed = isSent ? field.safeParse((value as Record<string, unknown>)[name]) : undefined;
+      return parsed?.success === true ? [[name, parsed.data]] : [];
+    }),
+  );
+
 type Input = { schema: z.ZodType | undefined; value: unknown; root: string };
 
-/** Parses all inputs; throws one 422 with every invalid field. */
-export const parseInputs = (inputs: readonly Input[]): unknown[] => {
+/** Parses all inputs; throws one 422 with every invalid field. `problems`: fields that are invalid for another reason. */
+export const parseInputs = (inputs: readonly Input[], problems: FieldProblems = {}): unknown[] => {
   const fields: Record<string, Message[]> = Object.create(null);
+  for (const [name, problem] of Object.entries(problems)) if (problem !== undefined) fields[name] = [problem];
   const outputs = inputs.map(({ schema, value, root }) => {
     if (schema === undefined) return undefined;
     const parsed = schema.safeParse(value, { reportInput: true });
@@ -108,8 +120,11 @@ export const parseInputs = (inputs: readonly Input[]): unknown[] => {
 };
 
 /** {@link parseInputs} for one value, e.g. multipart fields. */
-export const parseInput = <Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> =>
-  parseInputs([{ schema, value, root: 'body' }])[0] as z.output<Schema>;
+export const parseInput = <Schema extends z.ZodType>(
+  schema: Schema,
+  value: unknown,
+  problems?: FieldProblems,
+): z.output<Schema> => parseInputs([{ schema, value, root: 'body' }], problems)[0] as z.output<Schema>;
 
 /** A list in one query parameter, separated by commas. `schema` parses the text. */
 export const queryList = <Schema extends z.ZodType<unknown, string>>(

@@ -236,6 +236,21 @@ const routes: Route[] = [
     responses: { 204: null },
     handle: async () => noContent(),
   }),
+  defineRoute({
+    method: 'POST',
+    path: '/things/checked',
+    summary: 'Fields that are checked besides their schemas',
+    tag: 'things',
+    access: 'guest',
+    idempotent: true,
+    body: z.object({ name: z.string().min(3), size: z.int(), note: z.string().optional() }),
+    checkBody: async ({ name, size }, { caller }) => ({
+      name: name === caller.kind ? message('validation.taken') : undefined,
+      size: size === 7 ? message('validation.unknown') : undefined,
+    }),
+    responses: { 204: null },
+    handle: async () => noContent(),
+  }),
 ];
 
 let app: FastifyInstance;
@@ -568,6 +583,23 @@ test('a limit taken inside the handler has the same headers', async () => {
 });
 
 describe('bad input', () => {
+  test.each<[string, object, string, string[]]>([
+    ['a schema and a check', { name: 'x', size: 7 }, 'key', ['name', 'size']],
+    ['two checks', { name: 'guest', size: 7, note: null }, 'key', ['name', 'note', 'size']],
+    ['a check and a missing field', { name: 'guest' }, 'key', ['name', 'size']],
+    ['a check and the key', { name: 'guest', size: 1 }, 'no key', ['idempotency_key', 'name']],
+    ['no object', [], 'no key', ['body', 'idempotency_key']],
+    ['nothing', { name: 'member', size: 1 }, 'key', []],
+  ])('one 422 names the fields that fail %s', async (_what, body, key, fields) => {
+    const headers = { ...json, 'idempotency-key': key };
+    const answer = await send('POST', '/things/checked', { headers, payload: JSON.stringify(body) });
+    const errors = answer.body === '' ? {} : answer.json().errors;
+    expect([answer.statusCode, Object.keys(errors).toSorted()]).toEqual([
+      fields.length === 0 ? 204 : 422,
+      fields,
+    ]);
+  });
+
   test('a 422 names every invalid field in the requested language', async () => {
     const answer = await send('POST', '/things', {
       caller: member,
@@ -985,6 +1017,7 @@ describe('responses', () => {
       '/api/v1/things/secret',
       '/api/v1/things/ours',
       '/api/v1/things/fields',
+      '/api/v1/things/checked',
     ]);
     const body = document.paths['/api/v1/things'].post.requestBody.content['application/json'].schema;
     expect(body.properties.name).toMatchObject({ type: 'string', minLength: 2, maxLength: 5 });

@@ -14,7 +14,7 @@ import type { UseCases } from '../use-cases.ts';
 import { clientOf, sessionSchema, toSession } from './session.ts';
 
 export const postRegisterRoute = (
-  { register, presentUser }: UseCases,
+  { register, findInvalidFields, presentUser }: UseCases,
   { registrations }: Pick<Limits, 'registrations'>,
 ): Route =>
   defineRoute({
@@ -39,6 +39,7 @@ export const postRegisterRoute = (
         description: '`referral_code` of the user who has invited the new one. An unknown code returns 422.',
       }),
     }),
+    checkBody: (fields) => findInvalidFields(fields),
     responses: { 201: sessionSchema },
     errorStatuses: [429],
     handle: async ({ body, clientAddress, request }) =>

@@ -5,7 +5,7 @@ import { personalTokenSchema, toPersonalToken } from '../app/credentials/persona
 import { timestampField, tokenNameField } from '../domain/account-fields.ts';
 import type { UseCases } from '../use-cases.ts';
 
-export const postTokenRoute = ({ createPersonalToken }: UseCases): Route =>
+export const postTokenRoute = ({ createPersonalToken, findInvalidTokenFields }: UseCases): Route =>
   defineRoute({
     method: 'POST',
     path: '/auth/tokens',
@@ -30,6 +30,11 @@ export const postTokenRoute = ({ createPersonalToken }: UseCases): Route =>
           'time).',
       }),
     }),
+    checkBody: ({ permissions, expires_at }, { caller }) =>
+      findInvalidTokenFields(caller, {
+        permissions: permissions ?? undefined,
+        expiresAt: expires_at ?? undefined,
+      }),
     audits: ['token.create'],
     responses: {
       201: z

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { existingPasswordField, profileShape } from '../domain/account-fields.ts';
 import type { UseCases } from '../use-cases.ts';
 
-export const putMeRoute = ({ updateProfile, presentUser }: UseCases): Route =>
+export const putMeRoute = ({ updateProfile, findInvalidFields, presentUser }: UseCases): Route =>
   defineRoute({
     method: 'PUT',
     path: '/auth/me',
@@ -35,6 +35,7 @@ export const putMeRoute = ({ updateProfile, presentUser }: UseCases): Route =>
         .meta({ description: 'Whether you identify as a gym owner. It authorizes nothing.' }),
       current_password: existingPasswordField.optional(),
     }),
+    checkBody: (fields, { caller }) => findInvalidFields(fields, caller.userId),
     responses: { 200: z.object({ user: userSchema }), 500: z.object({ message: z.string() }) },
     errorStatuses: [429],
     handle: async ({ caller, body, clientAddress, locale }) => {

@@ -31,7 +31,12 @@ const body = z.object({
   trainer_license_media_id: reviewedMediaIdField,
 });
 
-export const putUserRoute = ({ updateUser, reviewLicense, presentUser }: UseCases): Route =>
+export const putUserRoute = ({
+  updateUser,
+  reviewLicense,
+  findInvalidFields,
+  presentUser,
+}: UseCases): Route =>
   defineRoute({
     method: 'PUT',
     path: '/users/:id',
@@ -63,6 +68,7 @@ export const putUserRoute = ({ updateUser, reviewLicense, presentUser }: UseCase
     params: idParams,
     errorCodes: { 409: [LICENSE_REPLACED] },
     body,
+    checkBody: (fields, { params }) => findInvalidFields(fields, params.id),
     responses: {
       200: z.object({ user: userSchema }),
       // Without a code when nobody could manage roles any more.

@@ -10,7 +10,6 @@ import {
   type AttachableKind,
   attachableKind,
   MAX_PUBLIC_FILES,
-  PURPOSES,
   type Purpose,
   TYPE_BY_KIND,
 } from '../domain/attachable.ts';
@@ -34,8 +33,7 @@ export interface Attachment {
 
 export interface AttachFile {
   /**
-   * Throws 422 for a purpose that does not belong to the kind of target. Throws 422 for a target that does not exist, or that
-   * `caller` may not see. Throws 403 for one that they may see but not edit.
+   * Throws 422 for a target that does not exist, or that `caller` may not see. Throws 403 for one that they may see but not edit.
    */
   authorize(
     caller: UserCaller,
@@ -62,9 +60,6 @@ export const createAttachFile = (dependencies: Dependencies): AttachFile => {
     authorize: async (caller, { attachableType, attachableId, purpose }) => {
       const kind = attachableKind(attachableType);
       if (kind === undefined) throw invalid({ attachable_type: message('validation.invalid') });
-      if (purpose !== undefined && PURPOSES[purpose].kind !== kind) {
-        throw invalid({ purpose: message('validation.invalid') });
-      }
       const target = await targets.find(kind, attachableId);
       if (target === undefined) throw unknownTarget();
       // Only the owner may upload a private document. No permission lets anyone else do so.

@@ -42,3 +42,10 @@ export const PURPOSES = {
 export type Purpose = keyof typeof PURPOSES;
 export const PURPOSE_NAMES = Object.keys(PURPOSES) as [Purpose, ...Purpose[]];
 export const isPurpose = (value: string): value is Purpose => Object.hasOwn(PURPOSES, value);
+
+/** False for a known purpose that belongs to another kind of target than this known type. Other checks find unknown values. */
+export const isPurposeOf = (type: unknown, purpose: unknown): boolean => {
+  const kind = attachableKind(String(type));
+  const name = String(purpose);
+  return kind === undefined || !isPurpose(name) || PURPOSES[name].kind === kind;
+};

@@ -3,10 +3,11 @@ import { created, defineRoute, type Route } from '@fitness/shared/http/define-ro
 import { parseInput } from '@fitness/shared/http/validation.ts';
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { invalid, message } from '@fitness/shared/kernel/error.ts';
+import { withMessage } from '@fitness/shared/kernel/refinements.ts';
 import { z } from 'zod';
 import type { Attachment } from '../app/attach-file.ts';
 import { toMedia } from '../app/media-resource.ts';
-import { ATTACHABLE_TYPES, PURPOSE_NAMES } from '../domain/attachable.ts';
+import { ATTACHABLE_TYPES, isPurposeOf, PURPOSE_NAMES } from '../domain/attachable.ts';
 import type { StoredFile } from '../domain/media.ts';
 import type { UseCases } from '../use-cases.ts';
 import { readUpload, type Upload } from './read-upload.ts';
@@ -26,7 +27,14 @@ const fieldsSchema = z.object({
 });
 
 /** Includes the file, so the response to a form without it names every missing field. */
-const formSchema = fieldsSchema.extend({ file: z.looseObject({}) });
+const formSchema = fieldsSchema
+  .extend({ file: z.looseObject({}) })
+  .refine(({ attachable_type: type, purpose }) => isPurposeOf(type, purpose), {
+    path: ['purpose'],
+    // Even if another field is invalid.
+    when: () => true,
+    ...withMessage('validation.invalid'),
+  });
 
 const documentedFields = z.object({
   file: z.string().meta({ format: 'binary', description: 'The file' }),
@@ -75,11 +83,12 @@ export const postMediaRoute = (
 /** Throws 422 and 403, after it has discarded the received file. */
 const authorizeUpload = async (
   caller: UserCaller,
-  { fields, file }: Upload,
+  { fields, file, refusal }: Upload,
   { attachFile, receiveFile }: Pick<UseCases, 'attachFile' | 'receiveFile'>,
 ): Promise<Attachment & { stored: StoredFile }> => {
   try {
-    const parsed = parseInput(formSchema, { ...fields, file });
+    const sent = { ...fields, file: refusal === undefined ? file : {} };
+    const parsed = parseInput(formSchema, sent, { file: refusal });
     if (file === undefined) throw invalid({ file: message('validation.required') });
     const target = {
       attachableType: parsed.attachable_type,

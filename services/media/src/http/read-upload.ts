@@ -13,8 +13,10 @@ import { readExtendedFilenames } from './extended-filenames.ts';
 
 export interface Upload {
   fields: Record<string, string>;
-  /** Undefined when the form has no file. */
+  /** Undefined when the form has no file, or one that is not accepted. */
   file: { stored: StoredFile; mimeType: string; filename: string } | undefined;
+  /** Why the file is not accepted. The fields are read nevertheless, because one response names all that is wrong. */
+  refusal: Message | undefined;
 }
 
 /** Files in other fields are ignored, like other unknown fields. */
@@ -22,7 +24,6 @@ const LIMITS = { fileSize: MAX_FILE_BYTES, files: 5, fields: 20, fieldSize: 1_00
 const FILE = 'file';
 const MULTIPART = /^multipart\/form-data\s*(;|$)/i;
 
-const refused = (text: Message): AppError => invalid({ file: text });
 const MAX_FILE_MIB = MAX_FILE_BYTES / 1024 / 1024;
 
 /** Throws 415. Called before the body is parsed, because for an unknown type the framework would ask for JSON. */
@@ -33,15 +34,14 @@ export const assertMultipart = (contentType: string | undefined): void => {
 };
 
 /**
- * Throws 422 under `file` for a type or size that is not accepted, and 400 for a malformed or incomplete form. Nothing remains
- * stored then. Closes the connection when the form has not arrived after `deadlineMs`.
+ * Throws 422 under `file` for several files, and 400 for a malformed or incomplete form. Nothing remains stored then. Closes the connection when the form has not arrived after `deadlineMs`.
  */
 export const readUpload = async (
   request: RawRequest,
   files: ReceiveFile,
   deadlineMs: number,
 ): Promise<Upload> => {
-  const upload: Upload = { fields: {}, file: undefined };
+  const upload: Upload = { fields: {}, file: undefined, refusal: undefined };
   // Fastify does not call the content type parser for an empty body.
   if (!request.isMultipart()) return upload;
   // The parser would wait forever for the end of a request that is already closed.
@@ -52,11 +52,11 @@ export const readUpload = async (
     for await (const part of request.parts({ limits: LIMITS })) {
       const name = part.fieldname === FILE ? names.next() : undefined;
       if (part.type === 'field') upload.fields[part.fieldname] = String(part.value);
-      else if (part.fieldname !== FILE) part.file.resume();
+      else if (part.fieldname !== FILE || upload.refusal !== undefined) part.file.resume();
       else if (upload.file === undefined) {
         names.stop();
-        upload.file = await receive(part, name, files);
-      } else throw refused(message('validation.one_file'));
+        Object.assign(upload, await receive(part, name, files));
+      } else throw invalid({ file: message('validation.one_file') });
     }
     return upload;
   } catch (error) {
@@ -79,20 +79,23 @@ const receive = async (
   part: MultipartFile,
   name: string | undefined,
   files: ReceiveFile,
-): Promise<NonNullable<Upload['file']>> => {
+): Promise<Pick<Upload, 'file' | 'refusal'>> => {
+  const refused = (refusal: Message) => ({ file: undefined, refusal });
   const { head, rest } = await peek(part.file);
   const mimeType = acceptedType((await fileTypeFromBuffer(head))?.mime, head);
   if (mimeType === undefined) {
+    rest.resume();
     // An empty file has already ended. Any other file has a wrong type, whatever its size.
-    throw refused(message(head.length === 0 ? 'validation.empty_file' : 'validation.file_type'));
+    return refused(message(head.length === 0 ? 'validation.empty_file' : 'validation.file_type'));
   }
   const stored = await files.keep(rest);
   // The parser ends the stream at the size limit without an error.
   if (part.file.truncated) {
     await files.discard(stored);
-    throw refused(message('validation.file_size', { max: MAX_FILE_MIB }));
+    return refused(message('validation.file_size', { max: MAX_FILE_MIB }));
   }
-  return { stored, mimeType, filename: cleanFilename(name ?? part.filename) };
+  const file = { stored, mimeType, filename: cleanFilename(name ?? part.filename) };
+  return { file, refusal: undefined };
 };
 
 /** Returns the first bytes of `source`, and a stream of all its bytes. */

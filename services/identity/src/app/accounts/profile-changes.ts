@@ -1,9 +1,8 @@
 /** The changes that both the owner and an operator can make, and the checks that both updates share. */
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
-import { forbidden, invalid, message } from '@fitness/shared/kernel/error.ts';
-import { compactBankAccount, isBankAccount } from '../../domain/bank-account.ts';
-import { isInTheFuture } from '../../domain/birth-date.ts';
-import { emailKey, LOGIN_FIELDS, loginKey, readsAsPhone } from '../../domain/login.ts';
+import { forbidden } from '@fitness/shared/kernel/error.ts';
+import { compactBankAccount } from '../../domain/bank-account.ts';
+import { emailKey, LOGIN_FIELDS, loginKey } from '../../domain/login.ts';
 import type { User } from '../../domain/user.ts';
 
 /** Fields that are changed by a separate use case or by no request. */
@@ -31,20 +30,6 @@ export type ProfileChanges = Changes<Omit<User, ExcludedField>>;
 export type OwnChanges = ProfileChanges &
   Changes<Pick<User, 'is_trainer' | 'is_gym_owner'>> & { trainer_license_image?: null | undefined };
 
-/** Throws 422 for a birth date in the future. */
-export const assertNotBornInFuture = ({ birth_date: birthDate }: ProfileChanges, now: Date): void => {
-  if (birthDate != null && isInTheFuture(birthDate, now)) {
-    throw invalid({ birth_date: message('validation.date_in_the_future') });
-  }
-};
-
-/** Throws 422 for a new username that reads as a phone number. The current username is always accepted. */
-export const assertUsername = (user: User, { username }: ProfileChanges): void => {
-  if (username !== undefined && username !== user.username && readsAsPhone(username)) {
-    throw invalid({ username: message('validation.username_is_phone') });
-  }
-};
-
 /** Whether the response to these changes reveals if another account has one of the new values. */
 export const changesNames = (user: User, changes: ProfileChanges): boolean =>
   LOGIN_FIELDS.some((field) => {
@@ -63,20 +48,19 @@ export const changesContact = (user: User, changes: ProfileChanges): boolean =>
 export const changesBankAccount = (user: User, changes: ProfileChanges): boolean =>
   changes.bank_account_number !== undefined && changes.bank_account_number !== user.bank_account_number;
 
-/**
- * Returns the changes with the bank account in its stored form. Any spelling of the current number is not a change, even if
- * that number would be refused today. Throws 422 for an impossible number.
- */
+/** Whether this is the number of the account, in any spelling. */
+export const isCurrentBankAccount = (
+  { bank_account_number: stored }: Pick<User, 'bank_account_number'>,
+  typed: string,
+): boolean =>
+  stored !== null && (typed === stored || compactBankAccount(typed) === compactBankAccount(stored));
+
+/** Returns the changes with the bank account in its stored form. Any spelling of the current number is not a change. */
 export const withBankAccount = <Changes extends ProfileChanges>(user: User, changes: Changes): Changes => {
   const { bank_account_number: typed } = changes;
   if (typed == null) return changes;
-  const compact = compactBankAccount(typed);
-  const { bank_account_number: stored } = user;
-  if (stored !== null && (typed === stored || compact === compactBankAccount(stored))) {
-    return { ...changes, bank_account_number: undefined };
-  }
-  if (!isBankAccount(compact)) throw invalid({ bank_account_number: message('validation.bank_account') });
-  return { ...changes, bank_account_number: compact };
+  const bank_account_number = isCurrentBankAccount(user, typed) ? undefined : compactBankAccount(typed);
+  return { ...changes, bank_account_number };
 };
 
 /**

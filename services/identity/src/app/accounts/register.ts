@@ -6,9 +6,7 @@ import { normalizeReferralCode, REFERRAL_CODE_BYTES, toReferralCode } from '../.
 import { MEMBER_ROLE_ID } from '../../domain/roles.ts';
 import type { User } from '../../domain/user.ts';
 import type { NewUser } from '../../store/users.ts';
-import { assertNotName } from '../sign-in/new-password.ts';
 import type { NewSessionToken, Session } from '../sign-in/new-session-token.ts';
-import { assertReceivesSms } from './receives-sms.ts';
 import { assertNotTaken, rejectTaken } from './unique-fields.ts';
 
 interface RegisterDependencies extends Dependencies {
@@ -26,7 +24,7 @@ export interface Registration {
   referral_code?: string | null | undefined;
 }
 
-/** Throws 422 for a taken username, email or phone, a phone that receives no SMS, or an unknown referral code. */
+/** Throws 422 for a taken username, email or phone, or an unknown referral code. */
 type Register = (registration: Registration, client: Client) => Promise<Session>;
 
 /** How many referral codes are generated at most if they already exist. */
@@ -43,8 +41,6 @@ export const createRegister = (dependencies: RegisterDependencies): Register => 
   };
 
   return async (registration, client) => {
-    assertNotName(registration.password, registration);
-    assertReceivesSms(dependencies, registration.phone);
     await assertNotTaken(dependencies, registration);
     const referrerId = await findReferrer(registration.referral_code);
     const passwordHash = await passwords.hash(registration.password, client.address);

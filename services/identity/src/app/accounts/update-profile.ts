@@ -14,8 +14,6 @@ import { type SecurityNotices, securityChanges } from '../sign-in/security-notic
 import type { SendCode } from '../sign-in/send-code.ts';
 import type { SmsBudget } from '../sign-in/sms-budget.ts';
 import {
-  assertNotBornInFuture,
-  assertUsername,
   changesBankAccount,
   changesContact,
   changesForToken,
@@ -24,7 +22,6 @@ import {
   type OwnChanges,
   withBankAccount,
 } from './profile-changes.ts';
-import { assertReceivesSms } from './receives-sms.ts';
 import { assertNotTaken, rejectTaken } from './unique-fields.ts';
 
 interface UpdateProfileDependencies extends Dependencies {
@@ -38,8 +35,7 @@ interface UpdateProfileDependencies extends Dependencies {
  * withdraws that code. With the password, and without a change that needs it, the current phone receives a code that proves
  * it.
  *
- * 422: a taken field, a phone that receives no SMS, an impossible bank account, or a birth date in the future. 422
- * also for a new email, phone or bank account without the password. 429: too many passwords or SMS. 403: a new
+ * 422: a taken field, or a new email, phone or bank account without the password. The route has judged the values. 429: too many passwords or SMS. 403: a new
  * username, email, phone or bank account with a token other than a session's. 500: the SMS was not sent.
  */
 type UpdateProfile = (
@@ -49,7 +45,7 @@ type UpdateProfile = (
 ) => Promise<User>;
 
 export const createUpdateProfile = (dependencies: UpdateProfileDependencies): UpdateProfile => {
-  const { store, licenseDocuments, clock, smsBudget, sendCode, securityNotices, log } = dependencies;
+  const { store, licenseDocuments, smsBudget, sendCode, securityNotices, log } = dependencies;
 
   const save = async (
     { _id: userId, trainer_license_media_id: clearedMediaId }: User,
@@ -87,13 +83,10 @@ export const createUpdateProfile = (dependencies: UpdateProfileDependencies): Up
   };
 
   return async (caller, requested, { locale, ...input }) => {
-    assertNotBornInFuture(requested, clock.now());
     const user = await findOwnAccount(dependencies, caller.userId);
     // Before the password is verified, because a token that must not change credentials must not try passwords either.
     const changes = changesForToken(caller, user, withBankAccount(user, requested));
-    assertUsername(user, changes);
     const isNewPhone = changesPhone(user, changes);
-    if (isNewPhone) assertReceivesSms(dependencies, changes.phone);
     const needsPassword = changesContact(user, changes) || changesBankAccount(user, changes);
     // A form that sends every field repeats the phone together with a change that needs the password.
     const provesPhone = changes.phone === user.phone && input.password !== undefined && !needsPassword;

@@ -16,16 +16,12 @@ import {
 import { findManageableUser } from '../roles/manageable-user.ts';
 import { type SecurityNotices, securityChanges } from '../sign-in/security-notices.ts';
 import {
-  assertNotBornInFuture,
-  assertUsername,
   changesBankAccount,
   changesContact,
   changesForToken,
-  changesPhone,
   type ProfileChanges,
   withBankAccount,
 } from './profile-changes.ts';
-import { assertReceivesSms } from './receives-sms.ts';
 import {
   type LicenseUpdate,
   licenseUpdateOf,
@@ -36,7 +32,7 @@ import { assertNotTaken, rejectTaken } from './unique-fields.ts';
 
 interface UpdateUserDependencies
   extends ReviewDependencies,
-    Pick<Dependencies, 'licenseDocuments' | 'smsCountries' | 'outbox' | 'roleQueue'> {
+    Pick<Dependencies, 'licenseDocuments' | 'outbox' | 'roleQueue'> {
   securityNotices: SecurityNotices;
 }
 
@@ -46,7 +42,7 @@ interface OperatorChanges extends ProfileChanges {
 }
 
 /**
- * 422: invalid or taken fields. 404: no such account. 409: nobody could manage roles any more, or the license document is not
+ * 422: taken fields, or unknown roles. The route has judged the other values. 404: no such account. 409: nobody could manage roles any more, or the license document is not
  * the one that the request names.
  *
  * 403: an account or a role with a permission that the caller lacks; the account of another operator, or any role but
@@ -63,16 +59,13 @@ type UpdateUser = (
 const NO_LICENSE_UPDATE: LicenseUpdate = { clearDocument: false };
 
 export const createUpdateUser = (dependencies: UpdateUserDependencies): UpdateUser => {
-  const { store, licenseDocuments, clock, outbox, roleQueue } = dependencies;
+  const { store, licenseDocuments, outbox, roleQueue } = dependencies;
   return async (caller, userId, { role_ids, license = NO_LICENSE_UPDATE, ...requested }, locale) => {
-    assertNotBornInFuture(requested, clock.now());
     const roleIds = role_ids === undefined ? undefined : [...new Set(role_ids)];
     if (roleIds !== undefined) await assertRolesExist(dependencies, roleIds);
     const user = await findManageableUser(dependencies, caller, userId);
     if (roleIds !== undefined) await assertCanAssign(dependencies, caller, user, roleIds);
     const profile = permittedChanges(caller, user, withBankAccount(user, requested));
-    assertUsername(user, profile);
-    if (changesPhone(user, profile)) assertReceivesSms(dependencies, profile.phone);
     await assertNotTaken(dependencies, profile, userId);
     const changes = omitUndefined(profile);
     const write = async (session: ClientSession) => {

@@ -1,7 +1,7 @@
 /** Personal access tokens for the user's programs, never with more permissions than the presented token. */
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { DAY_MS } from '@fitness/shared/kernel/clock.ts';
-import { forbidden, invalid, message, unauthenticated } from '@fitness/shared/kernel/error.ts';
+import { forbidden, type Message, message, unauthenticated } from '@fitness/shared/kernel/error.ts';
 import type { Dependencies } from '../../dependencies.ts';
 import { holdsAll } from '../../domain/roles.ts';
 import { buildToken, hashToken, TOKEN_ENTROPY_BYTES } from '../../domain/token.ts';
@@ -23,9 +23,8 @@ interface PersonalTokenInput {
 }
 
 /**
- * Creates a personal access token. `token` is shown once; `row` is stored. 422: a permission that the caller lacks, or an
- * expiry in the past or more than a year ahead. 403: a session with a limited lifetime, such as a page's, because the token
- * would outlive it.
+ * Creates a personal access token. `token` is shown once; `row` is stored. 403: a session with a limited lifetime, such as a
+ * page's, because the token would outlive it.
  */
 type CreatePersonalToken = (
   caller: UserCaller,
@@ -41,22 +40,33 @@ const latestEnd = (now: Date): Date => {
   return then;
 };
 
+/** Returns the invalid fields: a permission that the caller lacks, an expiry in the past or more than a year ahead. */
+export const createFindInvalidTokenFields =
+  ({ clock }: Pick<Dependencies, 'clock'>) =>
+  (
+    caller: UserCaller,
+    { permissions, expiresAt }: Omit<PersonalTokenInput, 'name'>,
+  ): Record<string, Message> => {
+    const now = clock.now();
+    const isTooLate = expiresAt !== undefined && expiresAt > latestEnd(now);
+    return {
+      ...(permissions !== undefined && !holdsAll(caller.permissions, permissions)
+        ? { permissions: message('auth.permissions_beyond_token') }
+        : {}),
+      ...(isTooLate ? { expires_at: message('auth.expires_too_late') } : {}),
+      ...(expiresAt !== undefined && expiresAt <= now
+        ? { expires_at: message('auth.expires_in_the_past') }
+        : {}),
+    };
+  };
+
 export const createCreatePersonalToken = (
   dependencies: CreatePersonalTokenDependencies,
 ): CreatePersonalToken => {
   const { store, sequences, random, clock, tokenLifetimeDays } = dependencies;
   return async (caller, { name, permissions, expiresAt }) => {
     const now = clock.now();
-    if (permissions !== undefined && !holdsAll(caller.permissions, permissions)) {
-      throw invalid({ permissions: message('auth.permissions_beyond_token') });
-    }
-    if (expiresAt !== undefined && expiresAt <= now) {
-      throw invalid({ expires_at: message('auth.expires_in_the_past') });
-    }
     const latest = latestEnd(now);
-    if (expiresAt !== undefined && expiresAt > latest) {
-      throw invalid({ expires_at: message('auth.expires_too_late') });
-    }
     const byDefault = new Date(now.getTime() + tokenLifetimeDays * DAY_MS);
     const token = buildToken('personal', random.bytes(TOKEN_ENTROPY_BYTES));
     const row: Token = {

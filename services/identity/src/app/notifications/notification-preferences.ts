@@ -4,7 +4,8 @@ import {
   NOTIFICATION_TYPES,
   type NotificationType,
 } from '@fitness/contracts/notifications.ts';
-import { forbidden, invalid, message } from '@fitness/shared/kernel/error.ts';
+import { forbidden } from '@fitness/shared/kernel/error.ts';
+import { withMessage } from '@fitness/shared/kernel/refinements.ts';
 import { z } from 'zod';
 import type { Dependencies } from '../../dependencies.ts';
 import type { NotificationPreferences } from '../../store/notification-preferences.ts';
@@ -23,9 +24,14 @@ const channels = z.object({
 const CHANNELS_OF_TYPE = 'Channels of this type';
 const BY_TYPE = 'Channels by type of notification';
 
-const perType = <Schema extends z.ZodType>(schema: Schema): z.ZodObject<Record<NotificationType, Schema>> =>
+const perType = <Schema extends z.ZodType>(
+  schemaOf: (type: NotificationType) => Schema,
+): z.ZodObject<Record<NotificationType, Schema>> =>
   z.object(
-    Object.fromEntries(NOTIFICATION_TYPES.map((type) => [type, schema])) as Record<NotificationType, Schema>,
+    Object.fromEntries(NOTIFICATION_TYPES.map((type) => [type, schemaOf(type)])) as Record<
+      NotificationType,
+      Schema
+    >,
   );
 
 export const preferencesSchema = z
@@ -34,15 +40,28 @@ export const preferencesSchema = z
       .string()
       .nullable()
       .meta({ description: 'Language of your emails. Null: the language of your newest device.' }),
-    types: perType(channels.meta({ description: CHANNELS_OF_TYPE })).meta({ description: BY_TYPE }),
+    types: perType(() => channels.meta({ description: CHANNELS_OF_TYPE })).meta({ description: BY_TYPE }),
   })
   .meta({
     id: 'NotificationPreferences',
     description: 'By which channels you get each type of notification',
   });
 
+const isMandatory = (type: NotificationType): boolean =>
+  (MANDATORY_EMAILS as readonly string[]).includes(type);
+
 /** Omitted preferences stay as they are. */
-export const preferencesChangeSchema = perType(channels.partial().meta({ description: CHANNELS_OF_TYPE }))
+export const preferencesChangeSchema = perType((type) =>
+  channels
+    .extend({
+      email: channels.shape.email.refine(
+        (isOn) => isOn || !isMandatory(type),
+        withMessage('notification.email.mandatory'),
+      ),
+    })
+    .partial()
+    .meta({ description: CHANNELS_OF_TYPE }),
+)
   .partial()
   .meta({ description: BY_TYPE });
 
@@ -75,11 +94,9 @@ const createGetPreferences =
   (userId: number): Promise<NotificationPreferences> =>
     store.preferences.find(userId);
 
-/** Throws 422 when a mandatory email would be switched off. */
 const createUpdatePreferences =
   ({ store }: Pick<Dependencies, 'store'>) =>
   async (userId: number, { locale, types = {} }: PreferencesChange): Promise<NotificationPreferences> => {
-    assertMandatoryEmails(types);
     return store.transaction(async (session) => {
       // Conflicts with an erasure, so that nothing is stored for an erased account.
       if (!(await store.users.touchIfLive(session, userId))) throw forbidden('the account was erased');
@@ -101,16 +118,6 @@ const createUpdatePreferences =
       return after;
     });
   };
-
-const assertMandatoryEmails = (types: NonNullable<PreferencesChange['types']>): void => {
-  const refused = MANDATORY_EMAILS.filter((type) => types[type]?.email === false);
-  if (refused.length === 0) return;
-  throw invalid(
-    Object.fromEntries(
-      refused.map((type) => [`types.${type}.email`, message('notification.email.mandatory')]),
-    ),
-  );
-};
 
 export const createPreferenceUseCases = (dependencies: Pick<Dependencies, 'store'>) => ({
   getPreferences: createGetPreferences(dependencies),
