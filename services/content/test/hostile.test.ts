@@ -81,7 +81,7 @@ const PLACE: Record<string, string[]> = {
     ...SHAPES,
     '""',
     '"user"',
-    '"App\\\\Models\\\\Gyms\\\\Gym"',
+    '"App\\\\Models\\\\Posts\\\\Post"',
     '"App\\\\Models\\\\User,App\\\\Models\\\\Gym"',
   ],
   profile_id: whole(Number.MAX_SAFE_INTEGER),

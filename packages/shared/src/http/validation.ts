@@ -71,7 +71,7 @@ const messageOf = (issue: Issue): Message => {
 };
 
 /** Field name → messages; an issue with the whole input gets the name `root`. */
-export const issuesToFields = (issues: readonly Issue[], root: string): Record<string, Message[]> => {
+const issuesToFields = (issues: readonly Issue[], root: string): Record<string, Message[]> => {
   // The object has no prototype, because a client may choose names such as `constructor`.
   const fields: Record<string, Message[]> = Object.create(null);
   for (const issue of issues) {

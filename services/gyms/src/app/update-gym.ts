@@ -34,8 +34,11 @@ export const createUpdateGym =
   async (id: number, update: GymChange, caller: UserCaller): Promise<Gym> => {
     const { store, licenseDocuments, gymQueue } = dependencies;
     const needs = neededFor(update, caller);
-    await findForChange(store.gyms, id, caller, undefined, needs);
-    await checkReferences(dependencies, update.details);
+    if (Object.keys(update.details).length > 0) {
+      // A caller who may not change the gym learns nothing about cities, majors and users.
+      await findForChange(store.gyms, id, caller, undefined, needs);
+      await checkReferences(dependencies, update.details);
+    }
     const newOwnerId = update.details.ownerId ?? undefined;
     if (newOwnerId !== undefined) await store.owners.ensureExists(newOwnerId);
     const write = async (session: ClientSession) => {
