@@ -2,10 +2,11 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
+import { boostEnded, boostGranted } from '@fitness/proto/events/store-billing.ts';
 import { GUEST } from '@fitness/shared/kernel/caller.ts';
 import { createServiceRuntime } from '@fitness/shared/runtime/service-runtime.ts';
 import { environmentOf } from '@fitness/shared/testing/crash.ts';
-import { caller } from '@fitness/shared/testing/harness.ts';
+import { caller, eventually } from '@fitness/shared/testing/harness.ts';
 import { startMongoProxy } from '@fitness/shared/testing/mongo-proxy.ts';
 import { countedProgress } from '@fitness/shared/testing/progress.ts';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
@@ -176,4 +177,45 @@ test('a rebuild ends with one error line if a write gets no response, and the ne
   );
   await rebuild();
   expect(await profiles.findOne({ _id: 'user:41' })).not.toBeNull();
+});
+
+test('a rebuild keeps boosts that events change meanwhile, and no late event undoes what it has read', async () => {
+  const body = { title: 'T', description: '', price: 1, duration_days: 1 };
+  const ids: number[] = [];
+  for (let index = 0; index < 2; index += 1)
+    ids.push((await harness.send('POST', '/training-services', { as: caller(51), body })).body.data.id);
+  const [granted = 0, ended = 0] = ids;
+  const [live, past] = ['2099-01-01 00:00:00', '2026-01-01 00:00:00'];
+  const boost = (id: number, ends_at: string) => ({
+    boost_id: id + 1_000,
+    boostable_type: 'training_service' as const,
+    boostable_id: id,
+    level: 2,
+    starts_at: '2026-01-01 00:00:00',
+    ends_at,
+  });
+  const handle = async (definition: typeof boostGranted, version: number, data: ReturnType<typeof boost>) => {
+    const inbox = harness.connection.collection('inbox');
+    const before = await inbox.countDocuments({});
+    await harness.publish(definition, { subject: data.boost_id, version, data });
+    await eventually(async () => (await inbox.countDocuments({})) > before);
+  };
+  const boostedUntil = async (id: number) => {
+    const services = harness.connection.collection<{ _id: number; boosted_until: Date }>('training_services');
+    return (await services.findOne({ _id: id }))?.boosted_until;
+  };
+  await handle(boostGranted, 1, boost(ended, live));
+  await handle(boostEnded, 2, boost(ended, past));
+  // The first response does not contain a boost whose event is handled before it arrives.
+  harness.standIns.before.set('GetBoosts', async () => {
+    harness.standIns.before.set('GetBoosts', async () => {
+      harness.standIns.boosts.set(granted, { level: 2, ends_at: live });
+    });
+    await handle(boostGranted, 1, boost(granted, live));
+  });
+  await rebuild();
+  harness.standIns.before.delete('GetBoosts');
+  expect(await boostedUntil(granted)).toEqual(new Date('2099-01-01'));
+  await handle(boostGranted, 1, boost(ended, live));
+  expect((await boostedUntil(ended))?.getTime()).toBeLessThan(new Date('2026-01-02').getTime());
 });

@@ -49,6 +49,15 @@ const untilBoosted = (id: number, level: number, isLive: boolean) =>
     return gym?.boostLevel === level && gym.boostedUntil > harness.clock.now() === isLive;
   });
 
+const rebuild = async (): Promise<void> => {
+  const child = spawn(process.execPath, [REBUILD], {
+    env: environmentOf(harness.config),
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  child.stdout.resume();
+  expect(await once(child, 'exit')).toEqual([0, null]);
+};
+
 beforeAll(async () => {
   harness = await openHarness();
   for (let index = 0; index < 15; index += 1) {
@@ -260,12 +269,7 @@ test('the rebuild corrects grams and reads running boosts, even for gyms of an o
   const grams = async () => (await texts.find({ row: plain }).toArray()).flatMap((part) => part.grams).sort();
   const before = await grams();
   await texts.updateMany({ row: plain }, { $set: { grams: ['x'] } });
-  const child = spawn(process.execPath, [REBUILD], {
-    env: environmentOf(harness.config),
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  child.stdout.resume();
-  expect(await once(child, 'exit')).toEqual([0, null]);
+  await rebuild();
   expect(before).not.toEqual([]);
   expect(await grams()).toEqual(before);
   expect(await order()).toEqual([old, plain, wrong]);
@@ -300,6 +304,30 @@ test('a copy that an older release stored is completed by store-billing, and is 
   for (const path of [`/gyms/${id}`, '/gyms?search=theta'])
     expect((await harness.send('GET', path)).status).toBe(503);
   harness.standIns.up.storeBilling = true;
+});
+
+test('the rebuild keeps what events change meanwhile, and no late event undoes what it has read', async () => {
+  const [granted, ended] = [await harness.createGym(member(25)), await harness.createGym(member(25))];
+  await publish(boostGranted, boostData(ended, 7_102, 1, DAY_MS));
+  await publish(boostEnded, boostData(ended, 7_102, 1, -1_000));
+  await untilBoosted(ended, 1, false);
+  harness.standIns.boosts = [];
+  // Store-billing has read the boosts, but its response comes after the event of a new one.
+  harness.standIns.whileReadingBoosts = async () => {
+    harness.standIns.whileReadingBoosts = undefined;
+    const boost = boostData(granted, 7_101, 2, DAY_MS);
+    await publish(boostGranted, boost);
+    await untilBoosted(granted, 2, true);
+    harness.standIns.boosts = [resourceOf(boost)];
+  };
+  await rebuild();
+  await untilBoosted(granted, 2, true);
+  const late = { subject: 7_102, data: boostData(ended, 7_102, 1, DAY_MS), version: 1 };
+  const inbox = harness.connection.collection('inbox');
+  const before = await inbox.countDocuments({});
+  await harness.publish(boostGranted, late);
+  await eventually(async () => (await inbox.countDocuments({})) > before);
+  await untilBoosted(ended, 1, false);
 });
 
 // Last, because failed calls open the circuit breaker.

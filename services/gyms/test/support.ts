@@ -46,7 +46,7 @@ interface StandIns {
   /** A service that is turned off returns `unavailable`. */
   up: { identity: boolean; media: boolean; storeBilling: boolean };
   boosts: Boost[];
-  /** Runs while store-billing reads boosts. */
+  /** Runs after store-billing has read the boosts, and before it answers. */
   whileReadingBoosts: (() => Promise<void>) | undefined;
   media: MediaCopy[];
   /** Every call that was received. */
@@ -100,9 +100,10 @@ const startStandIns = async () => {
     standInService(grpcDefinitions.storeBilling(), {
       GetBoosts: async (request) => {
         note('storeBilling', 'GetBoosts', request);
-        await standIns.whileReadingBoosts?.();
         const ids = request.targets.map(({ id }) => id);
-        return { boosts: standIns.boosts.filter(({ boostable_id }) => ids.includes(Number(boostable_id))) };
+        const boosts = standIns.boosts.filter(({ boostable_id }) => ids.includes(Number(boostable_id)));
+        await standIns.whileReadingBoosts?.();
+        return { boosts };
       },
     }),
   );

@@ -2,14 +2,11 @@ import type { BoostResource } from '@fitness/contracts/boost.ts';
 import { MODEL } from '@fitness/contracts/model-names.ts';
 import { parseTimestamp } from '@fitness/shared/kernel/clock.ts';
 import type { Progress } from '@fitness/shared/kernel/progress.mjs';
-import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
-import type { Rest } from '@fitness/shared/mongo/steps.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { Boost } from '../domain/boost.ts';
 import { COUNT_KEYS, flagsOf, type TotalKey, totalKey } from '../domain/post-lists.ts';
 import { GONE_PROFILE, type ProfileRef, profileKey } from '../domain/profile.ts';
 import { createFetchProfiles } from './fetch-profiles.ts';
-import { createDeleteBoosts } from './record-removal.ts';
 import { createMediaCopyUseCases } from './save-media.ts';
 import { createChangeState, createInSteps } from './update-profile.ts';
 
@@ -144,21 +141,26 @@ const toCopy = ({ id, boostable_id, level, starts_at, ends_at }: BoostResource):
   ...{ startsAt: parseTimestamp(starts_at), endsAt: parseTimestamp(ends_at) },
 });
 
-const createRebuildBoosts = (dependencies: RebuildDependencies) => {
-  const { store, boosts } = dependencies;
-  const deleteBoosts = createDeleteBoosts(dependencies);
-  return async (ids: readonly number[]): Promise<void> => {
+const createRebuildBoosts = ({ store, boosts }: RebuildDependencies) => {
+  const rebuild = async (ids: readonly number[]): Promise<void> => {
+    const before = await store.boosts.versions(ids);
     const live = await boosts.find('training_service', ids);
+    const changed: number[] = [];
     for (const trainingServiceId of ids) {
       const resource = live.get(trainingServiceId);
       const boost = resource && toCopy(resource);
-      const replace = async (session: ClientSession): Promise<Rest> => {
-        if ((await deleteBoosts(session, trainingServiceId)) === 'more') return 'more';
-        if (boost !== undefined) await store.boosts.saveIfNewer(session, boost, 0);
+      const isReplaced = await store.transaction(async (session) => {
+        const stored = await store.boosts.versions([trainingServiceId], session);
+        if ([...stored].some(([id, version]) => before.get(id) !== version)) return false;
+        await store.boosts.setLive(session, trainingServiceId, boost);
+        // An event writes the training service too, so it conflicts with this transaction.
         await store.trainingServices.setBoost(session, trainingServiceId, boost);
-        return 'done';
-      };
-      while ((await store.transaction(replace)) === 'more');
+        return true;
+      });
+      if (!isReplaced) changed.push(trainingServiceId);
     }
+    // The response may be older than the events that were handled meanwhile.
+    if (changed.length > 0) await rebuild(changed);
   };
+  return rebuild;
 };

@@ -10,6 +10,13 @@ export interface Boosts {
   saveIfNewer(session: ClientSession, boost: Boost, version: number): Promise<boolean>;
   /** The boost that ends last. A training service has at most one live boost at a time. */
   last(session: ClientSession, trainingServiceId: number): Promise<Boost | undefined>;
+  /** Versions by boost, of all boosts of these training services. */
+  versions(trainingServiceIds: readonly number[], session?: ClientSession): Promise<Map<number, number>>;
+  /**
+   * Stores the live boost of a training service that store-billing has named; all others have ended. Versions stay, so that a late
+   * event about an older state changes nothing.
+   */
+  setLive(session: ClientSession, trainingServiceId: number, live: Boost | undefined): Promise<void>;
   /** Deletes at most `limit` boosts of a training service and returns how many. */
   removeOf(session: ClientSession, trainingServiceId: number, limit: number): Promise<number>;
 }
@@ -40,6 +47,28 @@ export const createBoosts = ({ boosts }: Models): Boosts => ({
     const all = await boosts.find({ training_service_id: trainingServiceId }).session(session).lean();
     const [last] = all.toSorted((a, b) => b.ends_at.getTime() - a.ends_at.getTime());
     return last && fromDocument(last);
+  },
+  versions: async (trainingServiceIds, session) => {
+    const rows = await boosts
+      .find(
+        { training_service_id: trusted({ $in: [...trainingServiceIds] }) },
+        { version: 1 },
+        session && { session },
+      )
+      .lean();
+    return new Map(rows.map(({ _id, version }) => [_id, version]));
+  },
+  setLive: async (session, trainingServiceId, live) => {
+    const stored = await boosts.find({ training_service_id: trainingServiceId }).session(session).lean();
+    const shown = live && { level: live.level, starts_at: live.startsAt, ends_at: live.endsAt };
+    for (const { _id } of stored) {
+      const fields = (_id === live?.id ? shown : undefined) ?? { ends_at: new Date(0) };
+      await boosts.updateOne({ _id }, { $set: fields }, { session });
+    }
+    if (live === undefined || stored.some(({ _id }) => _id === live.id)) return;
+    // Version 0: every event is newer.
+    const row = { _id: live.id, training_service_id: trainingServiceId, ...shown, version: 0 };
+    await boosts.create([row], { session });
   },
   removeOf: (session, trainingServiceId, limit) =>
     deleteSome(session, boosts, { training_service_id: trainingServiceId }, limit),

@@ -25,6 +25,26 @@ export const withBoost = (boosts: readonly Boost[], boost: Boost): Boost[] | und
   return [...boosts.filter(({ id }) => id !== boost.id), boost];
 };
 
+/**
+ * Returns the boosts after store-billing has named the live one: all others have ended. Versions stay, so that a late event about an
+ * older state changes nothing.
+ */
+export const withLiveBoost = (
+  boosts: readonly Boost[],
+  live: Omit<Boost, 'version'> | undefined,
+): Boost[] => [
+  ...boosts.filter(({ id }) => id !== live?.id).map((boost) => ({ ...boost, endsAt: new Date(0) })),
+  // Version 0: every event is newer.
+  ...(live === undefined
+    ? []
+    : [{ ...live, version: boosts.find(({ id }) => id === live.id)?.version ?? 0 }]),
+];
+
+/** Whether no event has changed the boosts in between. */
+export const areSameVersions = (one: readonly Boost[], other: readonly Boost[]): boolean =>
+  one.length === other.length &&
+  one.every(({ id, version }) => other.some((boost) => boost.id === id && boost.version === version));
+
 /** The boost that ends last decides, because at most one is live at a time. */
 export const boostState = (boosts: readonly Boost[]): BoostState => {
   const [last] = boosts.toSorted((a, b) => b.endsAt.getTime() - a.endsAt.getTime());

@@ -2,7 +2,7 @@ import type { MediaCopy } from '@fitness/contracts/media-copy.ts';
 import type { Progress } from '@fitness/shared/kernel/progress.mjs';
 import type { ListCache } from '@fitness/shared/lists/index.ts';
 import { createRowTexts, type Transaction } from '@fitness/shared/lists/texts.ts';
-import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
+import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
 import type { IsPersonal } from '@fitness/shared/mongo/privacy.ts';
 import type { Connection, Model } from 'mongoose';
 import { type Boost, boostState, withBoost } from '../domain/boost.ts';
@@ -53,6 +53,8 @@ export interface Gyms extends GymLists {
   ): Promise<Gym | undefined>;
   /** Returns undefined without a write if the gym does not exist or the event is not newer. */
   saveBoost(session: ClientSession, id: number, boost: Boost): Promise<Gym | undefined>;
+  /** Keyed by the id of the gym. Gyms that do not exist are missing. */
+  boostsOf(ids: readonly number[], session?: ClientSession): Promise<Map<number, Boost[]>>;
   /** Replaces the stored boosts of a gym. */
   setBoosts(session: ClientSession, id: number, boosts: readonly Boost[]): Promise<void>;
   /** Stores the public files of a gym unless it has a newer copy, or does not exist. */
@@ -70,7 +72,7 @@ export interface Gyms extends GymLists {
 const createBoosts = (
   gyms: Model<GymDocument>,
   counters: Counters,
-): Pick<Gyms, 'saveBoost' | 'setBoosts'> => {
+): Pick<Gyms, 'saveBoost' | 'boostsOf' | 'setBoosts'> => {
   const setBoosts: Gyms['setBoosts'] = async (session, id, boosts) => {
     await gyms.updateOne({ _id: id }, { $set: { boosts, ...boostState(boosts) } }, { session });
     counters.touch(session, id);
@@ -84,6 +86,13 @@ const createBoosts = (
       if (boosts === undefined) return undefined;
       await setBoosts(session, id, boosts);
       return toGym(document);
+    },
+    boostsOf: async (ids, session) => {
+      const rows = await gyms
+        .find({ _id: trusted({ $in: [...ids] }) }, { boosts: 1 }, session && { session })
+        .lean<Pick<GymDocument, '_id' | 'boosts'>[]>();
+      // Older releases stored no boosts.
+      return new Map(rows.map(({ _id, boosts = [] }) => [_id, boosts]));
     },
     setBoosts,
   };
