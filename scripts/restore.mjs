@@ -1,24 +1,27 @@
 /**
- * `npm run restore -- <backup> --operator <name> [--overwrite] [--without-journal]`: restores the data of `npm start` on this machine
- * from a backup. It verifies the checksums. Before a service runs, it ends every credential of the backup, repeats the erasures in
- * the journal, and restarts the grace period of pending deletions. It then verifies the ledger and the audit logs, all without the
- * gateway. Exit codes: 0 done, 1 failed, 64 wrong usage.
+ * `npm run restore -- <backup> --operator <name> (--lost-at <time> | --without-journal) [--overwrite]`: restores the data of `npm start`
+ * on this machine from a backup. It refuses a journal that is not complete until the loss, and verifies the checksums. Before a service
+ * runs, it ends every credential of the backup, repeats the erasures in the journal, and restarts the grace period of pending
+ * deletions. It then verifies the ledger and the audit logs, all without the gateway. Exit codes: 0 done, 1 failed, 64 wrong usage.
  */
-import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { appendFileSync, existsSync, readFileSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { readJournals } from '../packages/shared/src/kernel/journal-markers.mjs';
 import {
   assertOwnData,
-  journalEntries,
+  bytesOf,
   journals,
   ownData,
   placeData,
+  readManifest,
   removeReplaced,
-  verifyBackup,
+  verifyFiles,
 } from './lib/backup.mjs';
+import { assertRoom } from './lib/backup-target.mjs';
 import { ownEnvironment, sharedEnvironment } from './lib/environment.mjs';
 import { explain } from './lib/explain.mjs';
-import { Failure } from './lib/failure.mjs';
+import { Failure, messageOf } from './lib/failure.mjs';
 import { nodeFlags } from './lib/node-flags.mjs';
 import { writeEnvironment } from './lib/operator-environment.mjs';
 import { dataDirectory, logDirectory, nodeBinary, recordFile, root } from './lib/paths.mjs';
@@ -33,7 +36,7 @@ import {
 } from './lib/process-definitions.mjs';
 import { startServers } from './lib/servers/index.mjs';
 import { onEndSignal } from './lib/signals.mjs';
-import { unfinishedRestore } from './lib/standstill.mjs';
+import { assertStandsStill, claimData, unfinishedRestore } from './lib/standstill.mjs';
 import { startProcess } from './lib/start-process.mjs';
 import { createSupervisor, endLeftovers, lastLines, runningSupervisor, runTool } from './lib/supervisor.mjs';
 import { stopwatch } from './lib/time.mjs';
@@ -44,7 +47,8 @@ const supervisor = createSupervisor({ recordFile });
 process.once('exit', () => supervisor.killAll());
 onEndSignal(() => void supervisor.stopAll().then(() => process.exit(130)));
 
-/** @typedef {{ backup: string, operator: string, overwrite: boolean, withoutJournal: boolean }} RestoreOptions */
+/** @typedef {{ backup: string, operator: string, overwrite: boolean, lostAt: Date | undefined }} RestoreOptions lostAt: undefined without a journal */
+/** @typedef {import('./lib/backup.mjs').Manifest} Manifest */
 
 /** @returns {RestoreOptions | undefined} */
 function readArguments() {
@@ -52,38 +56,64 @@ function readArguments() {
     const { positionals, values } = parseArgs({
       allowPositionals: true,
       options: {
-        operator: { type: 'string' },
+        operator: { type: 'string', default: '' },
         overwrite: { type: 'boolean', default: false },
+        'lost-at': { type: 'string', default: '' },
         'without-journal': { type: 'boolean', default: false },
       },
     });
     const [backup, ...rest] = positionals;
-    const operator = (values.operator ?? '').trim();
+    const operator = values.operator.trim();
+    const lostAt = values['without-journal'] ? undefined : new Date(values['lost-at']);
     if (backup === undefined || rest.length > 0 || operator === '') return undefined;
-    const { overwrite, 'without-journal': withoutJournal } = values;
-    return { backup: resolve(backup), operator, overwrite, withoutJournal };
+    if (Number.isNaN(lostAt?.getTime())) return undefined;
+    return { backup: resolve(backup), operator, overwrite: values.overwrite, lostAt };
   } catch {
     return undefined;
   }
 }
 
-/** @param {RestoreOptions} options */
-function assertAllowed({ overwrite, withoutJournal }) {
+/** What can be refused is refused here, before data is moved. @param {RestoreOptions} options @returns {Promise<Manifest>} */
+async function assertAllowed({ backup, overwrite, lostAt }) {
   assertOwnData('npm run restore');
-  const running = runningSupervisor(recordFile);
-  if (running) throw new Failure('The product is running: end it first with Ctrl-C in its terminal.');
+  await claimData();
+  if (runningSupervisor(recordFile))
+    throw new Failure('The product is running: end it first with Ctrl-C in its terminal.');
+  // The parts that a killed restore leaves behind serve nobody.
+  if (existsSync(unfinishedRestore)) await endLeftovers(recordFile);
+  assertStandsStill();
   if (ownData().length > 0 && !overwrite)
     throw new Failure(`${dataDirectory} has data: --overwrite replaces it with the backup.`);
-  if (!existsSync(journals()) && !withoutJournal)
-    throw new Failure(
-      `There is no journal at ${journals()}: accounts that were erased since the backup would come back, and what was paid since would be lost. Put it there, or pass --without-journal when there was none.`,
-    );
-  const entries = journalEntries();
-  log(`The journal at ${journals()} has ${entries} ${entries === 1 ? 'entry' : 'entries'}.`);
+  const manifest = await readManifest(backup);
+  await assertJournals(manifest, lostAt);
+  assertRoom(dataDirectory, bytesOf(manifest));
+  await verifyFiles(backup, manifest);
+  log(`${backup} is complete: ${Object.keys(manifest.files).length} files have their checksums.`);
+  return manifest;
 }
 
+/** @param {Manifest} manifest @param {Date | undefined} lostAt */
+async function assertJournals({ id, journals: marked, made_at: madeAt }, lostAt) {
+  if (lostAt === undefined)
+    return log(
+      `Without a complete journal. What it does not name is lost since ${madeAt}: erased accounts come back, and deposits, payouts and store purchases are gone.`,
+    );
+  const state = await readJournals(journals(), { id, lostAt }, marked).catch((error) => {
+    throw new Failure(
+      `${messageOf(error)}. Put the complete journals into ${journals()}, or pass --without-journal if they are lost.`,
+    );
+  });
+  log(
+    `The journals in ${journals()} have ${state.entries} ${state.entries === 1 ? 'entry' : 'entries'}, the newest of ${state.newestAt?.toISOString()}.`,
+  );
+}
+
+const stamp = new Date().toISOString().replaceAll(/[:.]/g, '-');
+/** What operators must keep: money and accounts that need a decision. */
+const listsFile = join(dataDirectory, `restored-${stamp}.txt`);
+
 /**
- * Runs an operator command and prints its output.
+ * Runs an operator command, prints its output, and returns it.
  * @param {string} name
  * @param {string} script
  * @param {string[]} args
@@ -96,6 +126,7 @@ async function command(name, script, args, env) {
   if (!isDone) throw new Failure(`${name} has failed:\n${lastLines(logFile, 20)}`);
   const output = readFileSync(logFile, 'utf8').trimEnd();
   if (output !== '') log(output);
+  return output;
 }
 
 const settled = 'packages/shared/src/runtime/settled-events-cli.ts';
@@ -125,7 +156,6 @@ async function startAllServers() {
   const selected = processes.filter(({ name }) => name !== 'sandbox' || process.env.SANDBOX !== '0');
   const ports = usualPorts(selected);
   const serverPorts = usualServerPorts();
-  await endLeftovers(recordFile);
   await assertFree([...portNeeds(ports), ...serverPortNeeds()]);
   const context = {
     supervisor,
@@ -155,8 +185,8 @@ async function startServices(context) {
   await Promise.all(running.map(({ ready }) => ready));
 }
 
-/** @param {RestoreOptions} options @param {import('./lib/backup.mjs').Manifest} manifest */
-async function makeSafe({ operator }, { heads }) {
+/** Returns what was restored. @param {RestoreOptions} options @param {Manifest} manifest */
+async function makeSafe({ operator, lostAt }, { id, heads }) {
   const { servers, ports, environment } = await startAllServers();
   const environmentOf = (/** @type {string} */ name) => {
     const part = processes.find((each) => each.name === name);
@@ -169,39 +199,48 @@ async function makeSafe({ operator }, { heads }) {
       ...environmentOf(name),
       ...more,
     });
+  const journal = lostAt ? ['--backup', id, '--lost-at', lostAt.toISOString()] : ['--without-journal'];
+  /** @type {string[]} */
+  const summaries = [];
+  const restoreService = async (/** @type {string} */ name, /** @type {string[]} */ ...args) => {
+    const lists = await inService(name, 'restore-cli', [...args, ...journal]);
+    appendFileSync(listsFile, `${name}\n${lists}\n\n`, { mode: 0o600 });
+    summaries.push(lists.split('\n').at(-1) ?? '');
+  };
   // This must precede the services, whose jobs would immediately erase accounts that are due in the backup.
   await inService('identity', 'main', ['upgrade'], { LOG_LEVEL: 'warn' });
-  await inService('identity', 'restore-cli', ['--operator', operator]);
+  await restoreService('identity', '--operator', operator);
   await startServices({ ports, environment });
   await command('events-settled', settled, [], ofOperator);
-  await inService('wallet', 'restore-cli');
-  await inService('store-billing', 'restore-cli');
+  await restoreService('wallet');
+  await restoreService('store-billing');
   await stopSettled(ofOperator);
   await inService('wallet', 'audit-cli', heads.ledger ? [heads.ledger] : []);
   const chains = services.map((name) => (heads[name] ? `${name}=${heads[name]}` : name));
   await command('audit-log', 'packages/shared/src/audit/audit-cli.ts', chains, ofOperator);
   await supervisor.stopAll();
   await servers.remove();
+  return summaries.join(' ');
 }
 
 /** @param {RestoreOptions} options */
 async function restore(options) {
   const elapsed = stopwatch();
-  assertAllowed(options);
-  const manifest = await verifyBackup(options.backup);
-  log(`${options.backup} is complete: ${Object.keys(manifest.files).length} files have their checksums.`);
+  const manifest = await assertAllowed(options);
   await placeData(options.backup);
-  await makeSafe(options, manifest);
+  const restored = await makeSafe(options, manifest);
   await removeReplaced();
   rmSync(unfinishedRestore);
   log(
-    `Restored ${dataDirectory} to ${manifest.made_at} (${elapsed()}). What users did since then is gone, apart from erasures. npm start starts it.`,
+    `Restored ${dataDirectory} to ${manifest.made_at} (${elapsed()}). ${restored} Keep ${listsFile}: it lists what needs a decision. Other changes since then are gone. npm start starts it.`,
   );
 }
 
 const options = readArguments();
 if (options === undefined) {
-  console.error('usage: npm run restore -- <backup> --operator <name> [--overwrite] [--without-journal]');
+  console.error(
+    'usage: npm run restore -- <backup> --operator <name> (--lost-at <time> | --without-journal) [--overwrite]',
+  );
   process.exit(64);
 }
 try {

@@ -32,7 +32,7 @@ import { startBalancer } from './lib/servers/balancer.mjs';
 import { removeContainers } from './lib/servers/docker.mjs';
 import { startServers } from './lib/servers/index.mjs';
 import { onEndSignal } from './lib/signals.mjs';
-import { standStillOnRequest, unfinishedRestore } from './lib/standstill.mjs';
+import { claimData, releaseData, standStillOnRequest, unfinishedRestore } from './lib/standstill.mjs';
 import { startProcess } from './lib/start-process.mjs';
 import { withStartProgress } from './lib/start-progress.mjs';
 import { createSupervisor, endLeftovers, runningSupervisor } from './lib/supervisor.mjs';
@@ -97,6 +97,7 @@ async function showLogs(inspectors) {
 
 /** @param {Map<string, number>} inspectors */
 async function preparePorts(inspectors) {
+  await claimData();
   const running = runningSupervisor(recordFile);
   if (running) {
     throw new Failure(
@@ -129,6 +130,7 @@ async function main() {
   const progress = { recordFile: join(dataDirectory, 'last-start.json'), write: log };
   await withStartProgress(names, progress, (display) => startAll(product, inspectors, display));
   isUp = true;
+  releaseData();
   log(
     greeting({
       gateway: publicUrl,

@@ -15,13 +15,15 @@ import { unfinishedRestore } from './standstill.mjs';
  * would be wrong. The journals must be newer than every backup, so they stay in place.
  */
 const leftOut =
-  /^(?:redis|journal|logs|environment|installation\.json.*|last-start\.json|compile-cache|cache|processes\.json.*|standstill\..*|restore-unfinished|replaced-.*)$/;
+  /^(?:redis|journal|logs|environment|installation\.json.*|last-start\.json|compile-cache|cache|processes\.json.*|standstill\..*|restore-unfinished|replaced-.*|restored-.*|.*\.partial)$/;
 
 const MANIFEST = 'backup.json';
 
 /**
  * @typedef {object} Manifest
  * @property {string} version of the product
+ * @property {string} id that of the markers in the journals
+ * @property {import('../../packages/shared/src/kernel/journal-markers.mjs').JournalName[]} journals those that have the marker
  * @property {string} made_at the point in time that all data represents
  * @property {Record<string, string>} heads of the chains, `<number>:<hash>`, by name: `ledger`, and each service for its audit log
  * @property {Record<string, { bytes: number, sha256: string }>} files
@@ -31,12 +33,6 @@ const version = () => JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'
 
 /** The journal directory of `npm start`. */
 export const journals = () => process.env.JOURNAL_DIRECTORY || join(dataDirectory, 'journal');
-
-/** The number of entries in all journals. */
-export const journalEntries = () =>
-  existsSync(journals())
-    ? readdirSync(journals(), { recursive: true }).filter((name) => String(name).endsWith('.json')).length
-    : 0;
 
 /**
  * Throws if any data is outside the data directory, since only data inside it can be copied. The record of the last start decides:
@@ -142,18 +138,11 @@ export async function readHeads() {
   }
 }
 
-/**
- * Copies the data of a paused product. The backup gets its final name only when it is complete.
- * @param {string} target
- * @param {Record<string, string>} heads
- */
-export async function copyData(target, heads) {
-  const partial = `${target}.partial`;
-  await rm(partial, { recursive: true, force: true });
-  await mkdir(join(partial, 'data'), { recursive: true, mode: 0o700 });
+/** Copies the data of a paused product. @param {string} partial @returns {Promise<string>} the time of the data */
+export async function copyData(partial) {
   const madeAt = new Date().toISOString();
   for (const name of ownData()) await copy(join(dataDirectory, name), join(partial, 'data', name));
-  return { partial, madeAt, heads };
+  return madeAt;
 }
 
 /** @param {string} from @param {string} to */
@@ -170,24 +159,24 @@ const copy = (from, to) =>
 /**
  * Writes the checksums and gives the backup its final name.
  * @param {string} target
- * @param {{ partial: string, madeAt: string, heads: Record<string, string> }} copied
+ * @param {{ partial: string, madeAt: string } & Pick<Manifest, 'id' | 'journals' | 'heads'>} copied
  * @returns {Promise<Manifest>}
  */
-export async function sealBackup(target, { partial, madeAt, heads }) {
+export async function sealBackup(target, { partial, madeAt, ...marks }) {
   /** @type {Manifest['files']} */
   const files = {};
   for (const file of await filesBelow(join(partial, 'data'))) {
     const path = join(partial, 'data', file);
     files[file] = { bytes: (await stat(path)).size, sha256: await sha256Of(path) };
   }
-  const manifest = { version: version(), made_at: madeAt, heads, files };
+  const manifest = { version: version(), made_at: madeAt, ...marks, files };
   await writeFile(join(partial, MANIFEST), `${JSON.stringify(manifest, null, 1)}\n`, { mode: 0o600 });
   await rename(partial, target);
   return manifest;
 }
 
 /** @param {string} directory @returns {Promise<Manifest>} */
-export async function verifyBackup(directory) {
+export async function readManifest(directory) {
   /** @type {Manifest} */
   const manifest = await readFile(join(directory, MANIFEST), 'utf8').then(JSON.parse, (error) => {
     throw new Failure(`${resolve(directory)} is no complete backup (${messageOf(error)}).`);
@@ -197,6 +186,11 @@ export async function verifyBackup(directory) {
     throw new Failure(
       `The backup is of version ${manifest.version}, and this is ${version()}: use that version or a later one.`,
     );
+  return manifest;
+}
+
+/** Throws unless the files are those of the manifest. @param {string} directory @param {Manifest} manifest */
+export async function verifyFiles(directory, manifest) {
   const data = join(directory, 'data');
   const present = new Set(await filesBelow(data));
   for (const [file, { sha256 }] of Object.entries(manifest.files)) {
@@ -206,7 +200,6 @@ export async function verifyBackup(directory) {
   }
   const [unknown] = present;
   if (unknown !== undefined) throw new Failure(`${unknown} does not belong to the backup.`);
-  return manifest;
 }
 
 /** Replaces the data with the backup's. The old data is kept until the restore is complete. @param {string} directory */
@@ -232,8 +225,8 @@ export async function removeReplaced() {
 }
 
 /** @param {Manifest} manifest */
-export function sizeOf({ files }) {
-  const all = Object.values(files);
-  const mib = Math.round(all.reduce((sum, { bytes }) => sum + bytes, 0) / 1024 ** 2);
-  return `${all.length} files, ${mib} MiB`;
-}
+export const bytesOf = ({ files }) => Object.values(files).reduce((sum, { bytes }) => sum + bytes, 0);
+
+/** @param {Manifest} manifest */
+export const sizeOf = (manifest) =>
+  `${Object.keys(manifest.files).length} files, ${Math.round(bytesOf(manifest) / 1024 ** 2)} MiB`;

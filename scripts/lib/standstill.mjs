@@ -1,16 +1,17 @@
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Failure, Stopped } from './failure.mjs';
 import { dataDirectory, recordFile } from './paths.mjs';
-import { runningSupervisor, startTimeOf } from './supervisor.mjs';
+import { claimRecord, endLeftovers, runningChildren, runningSupervisor } from './supervisor.mjs';
 import { pause } from './time.mjs';
 
 /**
- * `npm run backup` asks a running `npm start` to pause, so that all data is from one moment. The signal announces a request, and
- * the file names the requesting process. When that process ends, even if it was killed, the product resumes.
+ * Names the process that starts, backs up or restores the product. Only one does at a time. The claim ends with its process, even if
+ * that was killed. The signal asks a running `npm start` to stand still until the claim of `npm run backup` ends.
  */
+const claimFile = join(dataDirectory, 'standstill.json');
 const signal = 'SIGUSR2';
-const requestFile = join(dataDirectory, 'standstill.json');
+/** Has the id of the process for which the product stands still. */
 const readyFile = join(dataDirectory, 'standstill.ready');
 
 /** Exists while restored data is not yet safe to serve. `npm start` refuses to start with it. */
@@ -19,17 +20,45 @@ export const unfinishedRestore = join(dataDirectory, 'restore-unfinished');
 /** Real providers would not stop either, and the sandbox has no data on disk. */
 const running = ['sandbox'];
 
-function requested() {
+const claimant = () => runningSupervisor(claimFile)?.pid;
+
+/** @param {number} pid */
+function standsStillFor(pid) {
   try {
-    const { pid, startTime } = JSON.parse(readFileSync(requestFile, 'utf8'));
-    return startTimeOf(pid) === startTime;
+    return readFileSync(readyFile, 'utf8') === String(pid);
   } catch {
     return false;
   }
 }
 
+/** Throws while another process has the claim. */
+export async function claimData() {
+  while (!claimRecord(claimFile)) {
+    const other = claimant();
+    if (other)
+      throw new Failure(
+        `Process ${other} is starting, backing up or restoring the product: try again when it has ended.`,
+      );
+    await endLeftovers(claimFile);
+  }
+}
+
+/** Ends the claim of this process. */
+export const releaseData = () => rmSync(claimFile, { force: true });
+
+/** Throws if a part of the product runs. After a kill of `npm start`, its processes and servers go on. */
+export function assertStandsStill() {
+  const awake = runningChildren(recordFile).filter(({ name }) => !running.includes(name));
+  if (awake.length === 0) return;
+  const names = awake.map(({ name }) => name).join(', ');
+  const pids = awake.map(({ pid }) => pid).join(' ');
+  throw new Failure(
+    `Parts of the product run without npm start: ${names}. End them first, with \`kill ${pids}\`.`,
+  );
+}
+
 /**
- * For `npm start`: pauses the product while a request exists.
+ * For `npm start`: pauses the product while `npm run backup` has the claim.
  * @param {object} product
  * @param {import('./supervisor.mjs').Supervisor} product.supervisor
  * @param {() => boolean} product.isUp
@@ -39,13 +68,14 @@ function requested() {
 export function standStillOnRequest({ supervisor, isUp, log, fail }) {
   let isStanding = false;
   const standStill = async () => {
-    if (isStanding || !isUp() || !requested()) return;
+    const pid = claimant();
+    if (isStanding || !isUp() || pid === undefined) return;
     isStanding = true;
     try {
       log('Standing still for a backup: gateway, services and servers stop, and requests are refused.');
       const goOn = await supervisor.pauseEach(({ name }) => !running.includes(name));
-      writeFileSync(readyFile, '');
-      while (requested() && !supervisor.closing) await pause(50);
+      writeFileSync(readyFile, String(pid));
+      while (claimant() === pid && !supervisor.closing) await pause(50);
       await goOn();
       rmSync(readyFile, { force: true });
       log('Going on after the backup.');
@@ -59,28 +89,35 @@ export function standStillOnRequest({ supervisor, isUp, log, fail }) {
 }
 
 /**
- * For `npm run backup`: runs `work` while the product is paused, then resumes a product that was running.
+ * For `npm run backup`, which has the claim: runs `work` while the product is paused, then resumes a product that was running.
  * @template T
  * @param {() => Promise<T>} work
  * @returns {Promise<T>}
  */
 export async function whileStandingStill(work) {
   const running = runningSupervisor(recordFile);
-  if (!running) return work();
-  rmSync(readyFile, { force: true });
-  writeFileSync(requestFile, JSON.stringify({ pid: process.pid, startTime: startTimeOf(process.pid) }));
   try {
-    process.kill(running.pid, signal);
-    const deadline = Date.now() + 180_000;
-    while (!existsSync(readyFile)) {
-      if (!runningSupervisor(recordFile))
-        throw new Failure('The product has ended meanwhile: start the backup again.');
-      if (Date.now() > deadline) throw new Failure('The product does not stand still: is it still starting?');
-      await pause(50);
-    }
-    return await work();
+    if (running) await untilReady(running.pid);
+    assertStandsStill();
+    const done = await work();
+    // A part that had just ended may have been started again.
+    assertStandsStill();
+    return done;
   } finally {
-    rmSync(requestFile, { force: true });
-    while (existsSync(readyFile) && runningSupervisor(recordFile)) await pause(50);
+    releaseData();
+    while (running && standsStillFor(process.pid) && runningSupervisor(recordFile)) await pause(50);
+  }
+}
+
+/** @param {number} product */
+async function untilReady(product) {
+  const deadline = Date.now() + 180_000;
+  while (!standsStillFor(process.pid)) {
+    if (runningSupervisor(recordFile)?.pid !== product)
+      throw new Failure('The product has ended meanwhile: start the backup again.');
+    // Again and again: it may still be going on after another backup.
+    process.kill(product, signal);
+    if (Date.now() > deadline) throw new Failure('The product does not stand still.');
+    await pause(50);
   }
 }

@@ -133,10 +133,11 @@ export function createSupervisor({
   async function pauseEach(isPaused) {
     const paused = [...children].filter((child) => child.restart && isPaused(child));
     await stopInOrder(paused, () => 30_000);
+    const startAgain = (/** @type {(child: Child) => boolean} */ isNext) =>
+      Promise.all(paused.filter(isNext).map(({ restart }) => restart?.()));
     return async () => {
-      // A server may need one that was started before it.
-      for (const { tier, restart } of paused) if (tier === 'server') await restart?.();
-      await Promise.all(paused.filter(({ tier }) => tier !== 'server').map(({ restart }) => restart?.()));
+      await startAgain(({ tier }) => tier === 'server');
+      await startAgain(({ tier }) => tier !== 'server');
     };
   }
 
@@ -338,9 +339,12 @@ export function runningSupervisor(recordFile) {
   return record && isAlive(record.supervisor) ? record.supervisor : undefined;
 }
 
+/** The processes of this record that run, even if the run that started them was killed. @param {string} recordFile */
+export const runningChildren = (recordFile) => readRecord(recordFile)?.children.filter(isAlive) ?? [];
+
 /** Ends processes left behind by an earlier run that was killed. @param {string} recordFile @returns {Promise<string[]>} their names */
 export async function endLeftovers(recordFile) {
-  const leftovers = readRecord(recordFile)?.children.filter(isAlive) ?? [];
+  const leftovers = runningChildren(recordFile);
   for (const { pid } of leftovers) signalGroup(pid, 'SIGTERM');
   const deadline = Date.now() + 3_000;
   while (leftovers.some(isAlive) && Date.now() < deadline) await pause(50);

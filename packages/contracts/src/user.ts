@@ -215,8 +215,8 @@ export interface UserReader {
 }
 
 /**
- * Whether the account that had this id at that time still exists. After a backup is restored, accounts opened
- * later reuse the ids of accounts that the backup does not contain.
+ * Whether the account that had this id at that time still exists. After a backup is restored, an account opened
+ * later may have the id of one that the backup does not contain.
  */
 export const isAccountOf = async (
   users: Pick<UserReader, 'find'>,

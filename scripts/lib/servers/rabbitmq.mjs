@@ -78,7 +78,6 @@ function brokerServer(context, found) {
   writeConfiguration(context, directory);
   const env = brokerEnvironment(context, directory);
   const launch = { name: 'rabbitmq', command, args: [], env, cwd: directory };
-  const broker = processServer(context, uriIn(context), launch, () => rabbitmqAnswers(uriIn(context)));
   /** @type {import('../supervisor.mjs').Child | undefined} */
   let names;
   const startNames = async () => {
@@ -95,14 +94,8 @@ function brokerServer(context, found) {
     });
     await pause(20);
   };
-  return {
-    uri: broker.uri,
-    async start() {
-      await startNames();
-      await broker.start();
-    },
-    stop: broker.stop,
-  };
+  const answers = () => rabbitmqAnswers(uriIn(context));
+  return processServer(context, uriIn(context), launch, answers, startNames);
 }
 
 /** @type {import('./candidate.mjs').ServerDefinition} */

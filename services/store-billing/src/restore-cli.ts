@@ -1,11 +1,12 @@
 /**
- * `npm run restore:store-billing`: run it after the database is restored from a backup and after `npm run restore:identity`,
- * while the services run and the gateway does not. Verifies and grants again the store purchases that were granted since
- * the backup, and lists the outcome of each journal entry. Repeatable. Exit codes are those of `npm run rebuild:content`.
+ * `npm run restore:store-billing -- --backup <id> --lost-at <time>`: run it after the database is restored from a backup and after
+ * `npm run restore:identity`, while the services run and the gateway does not. Verifies and grants again the store purchases that were granted since
+ * the backup, and lists the outcome of each journal entry. It refuses a journal that is not complete; `--without-journal`
+ * overrides. Repeatable. Exit codes are those of `npm run rebuild:content`, and 64 for wrong usage.
  */
 import { formatTimestamp } from '@fitness/shared/kernel/clock.ts';
 import { counted } from '@fitness/shared/kernel/counted.ts';
-import { runRebuild } from '@fitness/shared/runtime/rebuild.ts';
+import { runRestore } from '@fitness/shared/runtime/restore.ts';
 import type { RestoredPurchaseState } from './app/restore-purchases.ts';
 import { readConfig } from './config.ts';
 import { createDependencies } from './dependencies.ts';
@@ -23,8 +24,9 @@ const MEANINGS: Readonly<Record<RestoredPurchaseState, string>> = {
   not_sold: 'nothing is granted: this configuration does not have the product or the store',
 };
 
-await runRebuild('store-billing', readConfig, async (runtime, config, progress) => {
+await runRestore('store-billing', readConfig, async (runtime, config, { progress, readJournal }) => {
   const dependencies = await createDependencies(runtime, config);
+  await readJournal();
   const { total: queued = 0 } = await dependencies.store.refunds.page({
     mode: 'page',
     page: 1,
@@ -32,6 +34,7 @@ await runRebuild('store-billing', readConfig, async (runtime, config, progress) 
     skip: 0,
   });
   const restored = await createUseCases(dependencies).restorePurchases(progress);
+  const granted = restored.filter(({ state }) => state === 'granted').length;
   return [
     `The journal has ${counted(restored.length, 'store purchase')} that the backup does not have:`,
     ...restored.map(
@@ -39,5 +42,6 @@ await runRebuild('store-billing', readConfig, async (runtime, config, progress) 
         `  ${product} of user ${userId}, ${channel} ${token}, ${formatTimestamp(at)}: ${MEANINGS[state]}`,
     ),
     `The refund queue of the backup has ${counted(queued, 'purchase')}. Look at the store which were refunded since, before one is granted or refunded.`,
-  ].join('\n');
+    `Granted ${counted(granted, 'store purchase')} again, and listed ${restored.length - granted} others.`,
+  ];
 });

@@ -1,14 +1,15 @@
 /**
- * `npm run restore:wallet` runs after the database was restored from a backup, and after `npm run restore:identity`. The
- * services must be running, and the API gateway must not.
+ * `npm run restore:wallet -- --backup <id> --lost-at <time>` runs after the database was restored from a backup, and after
+ * `npm run restore:identity`. The services must be running, and the API gateway must not.
  *
  * It reopens the journal's deposits that the backup does not contain. It verifies them, and those that the backup has as open,
- * with the bank gateway and books what was paid. It lists the money that operators may have moved since. Repeatable. Exit codes
- * are those of `npm run rebuild:content`.
+ * with the bank gateway and books what was paid. It lists the money that operators may have moved since. It refuses a journal that
+ * is not complete; `--without-journal` overrides. Repeatable. Exit codes are those of `npm run rebuild:content`, and 64 for wrong
+ * usage.
  */
 import { formatTimestamp } from '@fitness/shared/kernel/clock.ts';
 import { counted } from '@fitness/shared/kernel/counted.ts';
-import { runRebuild } from '@fitness/shared/runtime/rebuild.ts';
+import { runRestore } from '@fitness/shared/runtime/restore.ts';
 import type { RestoredMoney } from './app/list-restored-money.ts';
 import type { RestoredDeposit, RestoredDepositState } from './app/restore-deposits.ts';
 import { readConfig } from './config.ts';
@@ -56,10 +57,21 @@ const ofOperators = ({
   `The backup has ${counted(openDisputes, 'disputed deposit')}. Before you resolve one, check whether it was returned since.`,
 ];
 
-await runRebuild('wallet', readConfig, async (runtime, config, progress) => {
+const summaryOf = (
+  restored: readonly RestoredDeposit[],
+  { openWithdrawals, lostPayouts, openDisputes }: RestoredMoney,
+): string => {
+  const booked = restored.filter(({ state }) => state === 'done').length;
+  const unbooked = `listed ${restored.length - booked} others`;
+  const decisions = openWithdrawals.length + lostPayouts.length + openDisputes;
+  return `Booked ${counted(booked, 'deposit')} and ${unbooked}. ${counted(decisions, 'decision')} of operators must be compared with the bank.`;
+};
+
+await runRestore('wallet', readConfig, async (runtime, config, { progress, readJournal }) => {
   const { listRestoredMoney, restoreDeposits } = createUseCases(await createDependencies(runtime, config));
+  const backedUpAt = (await readJournal())?.markedAt;
   // First: a restored deposit may become a dispute.
   const money = await listRestoredMoney();
-  const restored = await restoreDeposits(progress);
-  return [...ofDeposits(restored), ...ofOperators(money)].join('\n');
+  const restored = await restoreDeposits(progress, backedUpAt);
+  return [...ofDeposits(restored), ...ofOperators(money), summaryOf(restored, money)];
 });

@@ -1,8 +1,10 @@
-import { statfs } from 'node:fs/promises';
+import { readdir, statfs } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { z } from 'zod';
-import { DEFAULT_JOURNALS, type JournalConfig } from '../kernel/config.ts';
+import { ConfigError, DEFAULT_JOURNALS, type JournalConfig } from '../kernel/config.ts';
 import { createFileAccess } from '../kernel/file-access.ts';
 import { type Journal, openJournal } from '../kernel/journal.ts';
+import type { JournalName } from '../kernel/journal-markers.mjs';
 import type { Metrics } from '../kernel/metrics.ts';
 import type { ServiceRuntime } from './service-runtime.ts';
 
@@ -10,21 +12,23 @@ const SILENT = 'the journal does not answer; what needs it is refused until it d
 
 /**
  * The journal `name` of a service. In production a configured parent folder must already exist: it is a volume that all
- * replicas share. Rejects, with everything of the runtime closed again, when the journal cannot be opened.
+ * replicas share. Rejects, with everything of the runtime closed again, when the journal cannot be opened. Rejects with a
+ * {@link ConfigError} when it is not the journal of this database.
  */
 export const openServiceJournal = async <Schema extends z.ZodType>(
-  name: string,
+  name: JournalName,
   schema: Schema,
-  { random, log, cleanup, metrics }: Pick<ServiceRuntime, 'random' | 'log' | 'cleanup' | 'metrics'>,
+  runtime: Pick<ServiceRuntime, 'random' | 'log' | 'cleanup' | 'metrics' | 'connection'>,
   { NODE_ENV, JOURNAL_DIRECTORY: directory }: JournalConfig,
 ): Promise<Journal<z.output<Schema>>> => {
+  const { random, log, cleanup, metrics } = runtime;
   const isNamed = directory !== DEFAULT_JOURNALS;
   const isProduction = NODE_ENV === 'production';
   if (isProduction && !isNamed)
     log.warn({ directory, name }, 'other replicas do not see the journal: set JOURNAL_DIRECTORY');
   measureSpace(directory, metrics);
   try {
-    return await openJournal(
+    const journal = await openJournal(
       {
         directory,
         name,
@@ -34,10 +38,24 @@ export const openServiceJournal = async <Schema extends z.ZodType>(
       },
       { mayCreate: !isProduction || !isNamed },
     );
+    await assertOwn(runtime, join(directory, name));
+    return journal;
   } catch (error) {
     await cleanup.close();
     throw error;
   }
+};
+
+/** New accounts would get ids that the journal names, and a restore would take their entries for those of other accounts. */
+const assertOwn = async (
+  { connection }: Pick<ServiceRuntime, 'connection'>,
+  directory: string,
+): Promise<void> => {
+  const files = await readdir(directory);
+  if (files.length === 0 || (await connection.listCollections()).length > 0) return;
+  throw new ConfigError(
+    `the database is new, and the journal ${directory} belongs to an earlier one: restore a backup of that database, or remove its journals`,
+  );
 };
 
 /** Less than a scrape may take. */

@@ -1,5 +1,5 @@
-/** A volume of journals that fills up is noticed before it is full. */
-import { mkdtemp, rename, rm, statfs } from 'node:fs/promises';
+/** A volume of journals that fills up is noticed before it is full, and a journal of another database at the start. */
+import { mkdtemp, rename, rm, statfs, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
@@ -26,8 +26,9 @@ const valuesOf = async (metrics: Metrics, name: string): Promise<number[]> => {
 test('a scrape has the free space of the journal volume, and nothing while it cannot be read', async () => {
   const metrics = createMetrics('wallet', { defaults: false });
   const log = createLog({ service: 'wallet', level: 'silent' });
-  const runtime = { random: systemRandom, log, cleanup: createCleanup(), metrics };
-  for (const name of ['deposits', 'payouts'])
+  const connection = { listCollections: async () => [] } as never;
+  const runtime = { random: systemRandom, log, cleanup: createCleanup(), metrics, connection };
+  for (const name of ['deposits', 'payouts'] as const)
     await openServiceJournal(name, z.object({}), runtime, {
       NODE_ENV: 'production',
       JOURNAL_DIRECTORY: directory,
@@ -48,4 +49,24 @@ test('a scrape has the free space of the journal volume, and nothing while it ca
   expect(await free()).toEqual([[], []]);
   await rename(`${directory}.away`, directory);
   expect(await free()).toEqual([[expect.any(Number)], expectedInodes]);
+});
+
+test('a new database is refused beside the journal of an earlier one, and used beside an empty journal', async () => {
+  const openWith = (collections: string[]) =>
+    openServiceJournal(
+      'payouts',
+      z.object({}),
+      {
+        random: systemRandom,
+        log: createLog({ service: 'wallet', level: 'silent' }),
+        cleanup: createCleanup(),
+        metrics: createMetrics('wallet', { defaults: false }),
+        connection: { listCollections: async () => collections } as never,
+      },
+      { NODE_ENV: 'production', JOURNAL_DIRECTORY: directory },
+    );
+  await openWith([]);
+  await writeFile(join(directory, 'payouts/monday.backup'), '');
+  await openWith(['wallets']);
+  await expect(openWith([])).rejects.toThrow('belongs to an earlier one: restore a backup');
 });
