@@ -1,7 +1,7 @@
 /**
- * `npm start` with separate servers is backed up under load, used, and restored twice to the same backup. Erasures and revocations
- * since the backup persist, and members who cancelled a deletion keep their account. Payments since then at the bank and the store
- * are booked or listed. Both are emulated and keep running, as real ones would.
+ * `npm start` with separate servers is backed up under load, used, and restored twice to the same backup, first after its disk was lost.
+ * Erasures and revocations since the backup persist, and members who cancelled a deletion keep their account. Payments since then at the
+ * bank and the store are booked or listed. Both are emulated and keep running, as real ones would. What would lose them is refused.
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import {
@@ -312,6 +312,71 @@ const load = (mark: string) => {
   };
 };
 
+const backUp = (name: string) => finished('scripts/backup.mjs', join(directory, name));
+const restoreArguments = (...args: string[]): string[] => [
+  join(directory, 'backup'),
+  '--operator',
+  'Sara',
+  '--overwrite',
+  ...args,
+];
+const restore = (...args: string[]) => finished('scripts/restore.mjs', ...restoreArguments(...args));
+const refusal = (why: string | RegExp) => ({ code: 1, output: expect.stringMatching(why) });
+
+/** Kills `npm start`, whose parts go on, and ends these as the refusal says. */
+const killProduct = async (product: Running): Promise<void> => {
+  product.child.kill('SIGKILL');
+  await product.ended;
+  const refused = await backUp('live');
+  expect(refused).toMatchObject(refusal(/Parts of the product run without npm start: .*mongodb/));
+  expect(existsSync(join(directory, 'live'))).toBe(false);
+  expect(await restore('--without-journal')).toMatchObject(refusal('without npm start'));
+  const pids = /`kill ([\d ]+)`/.exec(refused.output)?.[1]?.split(' ') ?? [];
+  for (const pid of pids) process.kill(Number(pid));
+  await eventually(async () => !(await backUp('live')).output.includes('without npm start'), START);
+  rmSync(join(directory, 'live'), { recursive: true });
+};
+
+/** Loses the disk with its databases. Returns the arguments that a restore needs for the complete journals, which survive elsewhere. */
+const loseDisk = async (): Promise<string[]> => {
+  const [data, copy, older] = ['data', 'copy', 'older'].map((name) => join(directory, name)) as [
+    string,
+    string,
+    string,
+  ];
+  const lostAt = new Date().toISOString();
+  cpSync(join(data, 'journal'), copy, { recursive: true });
+  rmSync(data, { recursive: true });
+  const place = (journals?: string): void => {
+    rmSync(join(data, 'journal'), { recursive: true, force: true });
+    if (journals === undefined) mkdirSync(join(data, 'journal'), { recursive: true });
+    else cpSync(journals, join(data, 'journal'), { recursive: true });
+  };
+  for (const incomplete of [undefined, older]) {
+    place(incomplete);
+    expect(await restore('--lost-at', lostAt)).toMatchObject(refusal('lacks the marker of the backup'));
+  }
+  place(copy);
+  const started = await finished('scripts/start.mjs');
+  expect(started).toMatchObject(refusal('belongs to an earlier one: restore a backup'));
+  // Nothing shows that the copy did not stop earlier, so the operator must say so.
+  const asked = await restore('--lost-at', lostAt);
+  expect(asked).toMatchObject(refusal('before the loss of the data'));
+  return ['--lost-at', / --lost-at (\S+)\./.exec(asked.output)?.[1] ?? ''];
+};
+
+/** A restore that is killed half-way leaves services behind, and data that `npm start` refuses. */
+const killRestore = async (...args: string[]): Promise<void> => {
+  const half = run('scripts/restore.mjs', restoreArguments(...args));
+  await eventually(() => {
+    if (half.child.exitCode !== null) throw new Error(half.output());
+    return half.output().includes('No event waits');
+  }, START);
+  half.child.kill('SIGKILL');
+  await half.ended;
+  expect(await finished('scripts/start.mjs')).toMatchObject(refusal('A restore was not completed'));
+};
+
 const journal = (): string[] => readdirSync(join(directory, 'data/journal'), { recursive: true }).map(String);
 
 test('two restores bring back no erased account or revoked token, and money is booked or listed', async () => {
@@ -345,17 +410,30 @@ test('two restores bring back no erased account or revoked token, and money is b
   // The time is after the backup and before the end of the restore.
   await endGraceAt(waverer, new Date(Date.now() + 60_000));
 
+  cpSync(join(directory, 'data/journal'), join(directory, 'older'), { recursive: true });
   const endLoad = load('busy');
   await new Promise((resolve) => setTimeout(resolve, 2_000));
   const backup = join(directory, 'backup');
-  const backedUp = await finished('scripts/backup.mjs', backup);
+  const backingUp = run('scripts/backup.mjs', [backup]);
+  await eventually(() => backingUp.output().includes('stop for the copy'), START);
+  expect(await backUp('second')).toMatchObject(refusal(`Process ${backingUp.child.pid} is`));
+  const backedUp = { code: await backingUp.ended, output: backingUp.output() };
+  expect(readdirSync(directory)).not.toContain('second');
   expect(backedUp).toMatchObject({ code: 0, output: expect.stringMatching(/Backed up .* stood still for/) });
   await eventually(() => answers(`${origin}/health/ready`), START);
   const during = await endLoad();
   expect(during.done).toBeGreaterThan(0);
   await cancelDeletion(waverer);
-  expect((await finished('scripts/backup.mjs', backup)).output).toContain('exists already');
+  expect((await backUp('backup')).output).toContain('exists already');
+  for (const [name, ...args] of [['identity', '--operator', 'Sara'], ['wallet'], ['store-billing']])
+    expect(
+      await finished(
+        `--env-file=${join(directory, `data/environment/${name}.env`)}`,
+        ...[`services/${name}/src/restore-cli.ts`, ...args, '--backup', 'unknown', '--lost-at', '2026-01-02'],
+      ),
+    ).toMatchObject(refusal('lacks the marker of the backup, unknown.backup'));
 
+  let newestId = 0;
   let paidSince = '';
   let unpaidSince = '';
   for (let round = 1; round <= 2; round += 1) {
@@ -374,31 +452,36 @@ test('two restores bring back no erased account or revoked token, and money is b
       await expecting(200, api('POST', `/payments/${withdrawal}/pay`, { token: admin, body: {} }));
     }
     const younger = await register(`younger${round}`);
+    // The journals name the first one, which the backup lacks.
+    expect(younger.id).toBeGreaterThan(newestId);
+    newestId = younger.id;
     await upload(younger);
     const ofYounger = await openDeposit(younger, 10_000);
     await expecting(204, api('DELETE', `/users/${younger.id}`, { token: admin }));
-    await stop(product);
-
-    if (round === 1) {
-      const running = await finished('scripts/restore.mjs', backup, '--operator', 'Sara');
-      expect(running).toMatchObject({ code: 1, output: expect.stringContaining('--overwrite') });
-      const spoilt = join(directory, 'spoilt');
-      cpSync(backup, spoilt, { recursive: true });
-      const secret = 'oauth-secret';
-      writeFileSync(join(spoilt, 'data', secret), `${readFileSync(join(spoilt, 'data', secret), 'utf8')} `);
-      const refused = await finished('scripts/restore.mjs', spoilt, '--operator', 'Sara', '--overwrite');
-      expect(refused).toMatchObject({ code: 1, output: expect.stringContaining('oauth-secret') });
-    }
     const entries = journal();
+    let journals = ['--lost-at', new Date(0).toISOString()];
+    if (round === 1) {
+      expect(await restore(...journals)).toMatchObject(refusal('The product is running'));
+      await killProduct(product);
+      const spoilt = join(backup, 'data/oauth-secret');
+      const secret = readFileSync(spoilt, 'utf8');
+      writeFileSync(spoilt, `${secret} `);
+      expect(await restore(...journals)).toMatchObject(refusal('oauth-secret'));
+      writeFileSync(spoilt, secret);
+      journals = await loseDisk();
+      await killRestore(...journals);
+    } else await stop(product);
     // A killed restore may leave personal data behind.
     const leftover = join(directory, 'data/replaced-2026-01-02T03-04-05-678Z');
     mkdirSync(leftover);
-    const restored = await finished('scripts/restore.mjs', backup, '--operator', 'Sara', '--overwrite');
+    const restored = await restore(...journals);
     expect(restored).toMatchObject({ code: 0, output: expect.stringContaining('Restored') });
     expect(existsSync(leftover)).toBe(false);
     expect(restored.output).toContain('Erased 1 account again.');
     expect(restored.output).toContain('Gave 1 pending deletion of the backup the whole grace period');
-    expect(restored.output).toMatch(/The journal at .* has [1-9]\d* entries/);
+    expect(restored.output).toMatch(/The journals in .* have [1-9]\d* entries, the newest of 20/);
+    const [, lists = ''] = /\. Keep (\S+): .*\n$/.exec(restored.output) ?? [];
+    expect(readFileSync(lists, 'utf8')).toContain(`track id ${paidSince} of`);
     expect(restored.output).toMatch(/Ended [1-9]\d* credentials of the backup/);
     expect(restored.output).toMatch(
       new RegExp(`withdrawal ${withdrawal} of user ${keeper.id}: 60000 Tooman, .*, recorded as paid`),
