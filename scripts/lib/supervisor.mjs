@@ -133,11 +133,14 @@ export function createSupervisor({
   async function pauseEach(isPaused) {
     const paused = [...children].filter((child) => child.restart && isPaused(child));
     await stopInOrder(paused, () => 30_000);
-    const startAgain = (/** @type {(child: Child) => boolean} */ isNext) =>
-      Promise.all(paused.filter(isNext).map(({ restart }) => restart?.()));
     return async () => {
-      await startAgain(({ tier }) => tier === 'server');
-      await startAgain(({ tier }) => tier !== 'server');
+      const started = paused
+        .filter(({ tier }) => tier === 'server')
+        .map(({ name, restart }) => ({ name, up: restart?.() }));
+      // Services need their database. RabbitMQ takes as long as they do, and they start without it.
+      await started.find(({ name }) => name === 'mongodb')?.up;
+      const others = paused.filter(({ tier }) => tier !== 'server').map(({ restart }) => restart?.());
+      await Promise.all([...started.map(({ up }) => up), ...others]);
     };
   }
 

@@ -17,7 +17,7 @@ const markerOf = (id) => `${id}.backup`;
 export const isMarkerId = (id) => /^\w[\w.-]{0,99}$/.test(id);
 
 /** The journals that `directory` has. @param {string} directory @returns {Promise<JournalName[]>} */
-export async function journalsIn(directory) {
+async function journalsIn(directory) {
   const present = await readdir(directory).catch(missing);
   return JOURNALS.filter((name) => present.includes(name));
 }

@@ -40,7 +40,7 @@ const readArguments = (needsOperator: boolean): RestoreArguments | undefined => 
   }
 };
 
-export interface Restore {
+interface Restore {
   /** The person who runs the command, for the audit log. Empty where it is not needed. */
   operator: string;
   progress: Progress;
@@ -51,7 +51,10 @@ export interface Restore {
   readJournal(): Promise<JournalsState | undefined>;
 }
 
-/** As {@link runRebuild}, and exit code 64 for wrong usage. The first line is about the journal, the last one about what was restored. */
+/**
+ * Runs a restore like {@link runRebuild}; the exit code of wrong usage is 64. The first line is about the journal, and the last
+ * one says what was restored.
+ */
 export const runRestore = async <Config extends RuntimeConfig & JournalConfig>(
   service: ProcessName,
   readConfig: () => Config,
