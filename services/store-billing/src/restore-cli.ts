@@ -21,6 +21,8 @@ const MEANINGS: Readonly<Record<RestoredPurchaseState, string>> = {
   not_granted:
     'paid, and not granted before either: it is granted when its user presents it again; look at the store whether it was refunded since',
   no_account: 'nothing is granted, because the account is erased or younger than the backup',
+  no_target:
+    'nothing is granted, because the gym or training service is gone or younger than the backup: refund it at the store',
   not_sold: 'nothing is granted: this configuration does not have the product or the store',
 };
 

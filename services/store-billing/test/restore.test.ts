@@ -141,6 +141,23 @@ test('refunded purchases and purchases of erased accounts are listed and not gra
     expect(await count(harness, 'subscriptions', { user_id: userId })).toBe(0);
 });
 
+test('a boost of a gym that the backup lacks is listed: another gym may get its id', async () => {
+  const user = newUser();
+  const gym = newId();
+  const backup = await backUp();
+  harness.targets.gyms.set(gym, { user_id: user.userId, is_active: true });
+  const boost = await bought('boost_basic');
+  const target = { product_id: 'boost_basic', boostable_type: 'gym', boostable_id: gym };
+  expect((await redeem(harness.send, user, boost, target)).status).toBe(201);
+  await restore(backup);
+  harness.targets.gyms.delete(gym);
+  expect(await restorePurchases(boost)).toEqual([{ token: boost, userId: user.userId, state: 'no_target' }]);
+  harness.targets.gyms.set(gym, { user_id: newId(), is_active: true });
+  await harness.service.rounds.verifyAttempts();
+  expect(await count(harness, 'boosts', { boostable_id: gym })).toBe(0);
+  expect(await count(harness, 'refund_queue', { purchase_token: boost })).toBe(0);
+});
+
 test('an entry without a committed grant is listed, and granted when it is presented again', async () => {
   const user = newUser();
   const token = await bought();

@@ -13,10 +13,10 @@ import { verifyAgain } from './verify-attempts.ts';
 
 /**
  * The state of the attempt; an `open` one is verified again by the background. `not_granted`: it was not granted before the
- * restore, either. `no_account`: the account is erased, or newer than the backup. `not_sold`: this configuration lacks the
- * product or the store. Nothing is stored for the last three.
+ * restore, either. `no_account`: the account is erased, or newer than the backup. `no_target`: the gym or training service is gone,
+ * or newer than the backup. `not_sold`: this configuration lacks the product or the store. Nothing is stored for the last four.
  */
-export type RestoredPurchaseState = AttemptState | 'not_granted' | 'no_account' | 'not_sold';
+export type RestoredPurchaseState = AttemptState | 'not_granted' | 'no_account' | 'no_target' | 'not_sold';
 
 interface RestoredPurchase extends JournaledPurchase {
   state: RestoredPurchaseState;
@@ -26,7 +26,7 @@ interface RestoredPurchase extends JournaledPurchase {
 type RestorePurchases = (progress: Progress) => Promise<RestoredPurchase[]>;
 
 export const createRestorePurchases = (dependencies: Dependencies): RestorePurchases => {
-  const { store, users, clock, catalogue, channel, purchaseJournal } = dependencies;
+  const { store, users, targets, clock, catalogue, channel, purchaseJournal } = dependencies;
 
   /** Undefined for a purchase that the database has. */
   const restore = async (
@@ -42,6 +42,8 @@ export const createRestorePurchases = (dependencies: Dependencies): RestorePurch
     if (redeemed !== undefined) return undefined;
     if (!(await isAccountOf(users, userId, purchase.confirmed_at))) return 'no_account';
     if (!wasGranted) return 'not_granted';
+    // Its id will be assigned again. A purchase that waits would boost another one.
+    if (target !== null && (await targets.find(target)) === undefined) return 'no_target';
     const attempt = await store.attempts.open(presentation, clock.now());
     if (attempt === 'granted') return undefined;
     await verifyAgain(dependencies, attempt);
