@@ -95,15 +95,21 @@ async function showLogs(inspectors) {
   await followLogs(logDirectory, [...inspectors.keys()], { write: log });
 }
 
-/** @param {Map<string, number>} inspectors */
-async function preparePorts(inspectors) {
-  await claimData();
+function assertNotRunning() {
   const running = runningSupervisor(recordFile);
   if (running) {
     throw new Failure(
       `The product is already running: ${running.url}. Ctrl-C in its terminal or \`kill ${running.pid}\` ends it.`,
     );
   }
+}
+
+/** @param {Map<string, number>} inspectors */
+async function preparePorts(inspectors) {
+  assertNotRunning();
+  await claimData();
+  // Another start may have ended its claim meanwhile.
+  assertNotRunning();
   if (existsSync(unfinishedRestore))
     throw new Failure(
       'A restore was not completed, so the data may contain erased accounts and revoked tokens: run `npm run restore` again, with --overwrite.',

@@ -1,4 +1,4 @@
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Failure, Stopped } from './failure.mjs';
 import { dataDirectory, recordFile } from './paths.mjs';
@@ -7,12 +7,13 @@ import { pause } from './time.mjs';
 
 /**
  * Names the process that starts, backs up or restores the product. Only one does at a time. The claim ends with its process, even if
- * that was killed. The signal asks a running `npm start` to stand still until the claim of `npm run backup` ends.
+ * that was killed. The signal asks a running `npm start` to stand still until `npm run backup` has copied, or its claim has ended.
  */
 const claimFile = join(dataDirectory, 'standstill.json');
 const signal = 'SIGUSR2';
-/** Has the id of the process for which the product stands still. */
+/** Has the id of the process for which the product stands still, then `COPIED`. It is removed when the product has gone on. */
 const readyFile = join(dataDirectory, 'standstill.ready');
+const COPIED = 'copied';
 
 /** Exists while restored data is not yet safe to serve. `npm start` refuses to start with it. */
 export const unfinishedRestore = join(dataDirectory, 'restore-unfinished');
@@ -43,7 +44,7 @@ export async function claimData() {
   }
 }
 
-/** Ends the claim of this process. */
+/** Ends the claim of this process before its end. */
 export const releaseData = () => rmSync(claimFile, { force: true });
 
 /** Throws if a part of the product runs. After a kill of `npm start`, its processes and servers go on. */
@@ -75,7 +76,7 @@ export function standStillOnRequest({ supervisor, isUp, log, fail }) {
       log('Standing still for a backup: gateway, services and servers stop, and requests are refused.');
       const goOn = await supervisor.pauseEach(({ name }) => !running.includes(name));
       writeFileSync(readyFile, String(pid));
-      while (claimant() === pid && !supervisor.closing) await pause(50);
+      while (claimant() === pid && standsStillFor(pid) && !supervisor.closing) await pause(50);
       await goOn();
       rmSync(readyFile, { force: true });
       log('Going on after the backup.');
@@ -104,8 +105,10 @@ export async function whileStandingStill(work) {
     assertStandsStill();
     return done;
   } finally {
-    releaseData();
-    while (running && standsStillFor(process.pid) && runningSupervisor(recordFile)) await pause(50);
+    if (running && standsStillFor(process.pid)) {
+      writeFileSync(readyFile, COPIED);
+      while (existsSync(readyFile) && runningSupervisor(recordFile)) await pause(50);
+    }
   }
 }
 
