@@ -487,19 +487,24 @@ describe('decisions made in the meantime', () => {
   test.each([
     [2, 'credited', '41', 'Already credited by'],
     [4, 'refunded', '51', 'Already marked as refunded by'],
-  ])('a resolution with another note gets a page with who closed it: %i', async (index, outcome, id, text) => {
-    const one = CASES[index] as Case;
-    const [browser, page] = await pageOf(one);
-    const confirmation = await submit(browser, page, one.name);
-    const path = id === '41' ? '/payments/41/resolve' : '/payments/store-purchases/refund-queue/51/resolve';
-    if (id === '51')
-      replies.set('GET /payments/store-purchases/refund-queue', answer({ data: [], meta: {} }));
-    replies.set(`POST ${path}`, settledBy(outcome, { note: 'By phone' }));
-    const { status, html } = await submit(browser, confirmation, `confirm_${one.name}`, { note: 'By mail' });
-    expect([status, writes().length]).toEqual([409, 1]);
-    expect(html).toContain(text);
-    expect(html).toMatch(/By phone.*You entered .*By mail/);
-  });
+  ])(
+    'a resolution with another note gets a page with who closed it: %i',
+    async (index, outcome, id, text) => {
+      const one = CASES[index] as Case;
+      const [browser, page] = await pageOf(one);
+      const confirmation = await submit(browser, page, one.name);
+      const path = id === '41' ? '/payments/41/resolve' : '/payments/store-purchases/refund-queue/51/resolve';
+      if (id === '51')
+        replies.set('GET /payments/store-purchases/refund-queue', answer({ data: [], meta: {} }));
+      replies.set(`POST ${path}`, settledBy(outcome, { note: 'By phone' }));
+      const { status, html } = await submit(browser, confirmation, `confirm_${one.name}`, {
+        note: 'By mail',
+      });
+      expect([status, writes().length]).toEqual([409, 1]);
+      expect(html).toContain(text);
+      expect(html).toMatch(/By phone.*You entered .*By mail/);
+    },
+  );
 
   test('an approved license is not approved again, and a second click is answered like the first', async () => {
     const [browser, page] = await pageOf(CASES[8] as Case);
