@@ -337,7 +337,7 @@ describe('money', () => {
           expected,
         );
     };
-    await settle('pay');
+    await settle('pay', { reference: 'TRX-1' });
     await settle('reject', { reason: 'The account is closed.' });
     // The changed bank account is notified too.
     const types = ['deposit_credited', 'security_alert', 'withdrawal_paid', 'withdrawal_rejected'];
