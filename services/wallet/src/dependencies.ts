@@ -11,7 +11,7 @@ import type { KeyedDigest } from '@fitness/shared/kernel/settled-once.ts';
 import type { Outbox } from '@fitness/shared/messaging/outbox.ts';
 import { connectMongo } from '@fitness/shared/mongo/connect.ts';
 import type { Idempotency } from '@fitness/shared/mongo/idempotency.ts';
-import { openServiceJournal } from '@fitness/shared/runtime/service-journal.ts';
+import { openServiceJournal, ROOM_FOR_OTHERS } from '@fitness/shared/runtime/service-journal.ts';
 import type { ServiceRuntime } from '@fitness/shared/runtime/service-runtime.ts';
 import { createPriceList, type PriceList } from './clients/price-list.ts';
 import { createZibal, type PaymentGateway } from './clients/zibal.ts';
@@ -82,7 +82,10 @@ export const createDependencies = async (
     outbox,
     audit,
     idempotency,
-    depositJournal: await openServiceJournal('deposits', openedDepositSchema, runtime, config),
+    // Members fill it, and operators must be able to record what they paid.
+    depositJournal: await openServiceJournal('deposits', openedDepositSchema, runtime, config, {
+      leaves: ROOM_FOR_OTHERS,
+    }),
     payoutJournal: await openServiceJournal('payouts', payoutSchema, runtime, config),
     limiter,
     digest: runtime.signer.digest,

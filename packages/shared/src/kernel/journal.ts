@@ -7,7 +7,7 @@
  * that a crash leaves begun are settled by comparing them with the database. Entries whose outcome only a third party knows,
  * such as the bank gateway, stay begun.
  */
-import { access, constants, mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
+import { access, constants, mkdir, open, readdir, readFile, rename, rm, statfs } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { z } from 'zod';
 import { isAppError, unavailable } from './error.ts';
@@ -27,11 +27,13 @@ export interface JournalEntry<Content> {
 export interface Journal<Content> {
   /**
    * Resolves when the entry would survive a power failure. Each attempt of a transaction begins a separate entry:
-   * settling one attempt never removes the entry of another. `subject`: a number for the name of the file. Rejects
-   * with `unavailable` when the file system fails or does not respond in time. Until it has answered, further calls
-   * reject at once.
+   * settling one attempt never removes the entry of another. `subject`: a number for the name of the file, or a name that is
+   * unique by itself. Rejects with `unavailable` when the file system fails, has too little room or does not respond in time.
+   * Until it has answered, further calls reject at once.
    */
-  begin(subject: number, content: Content): Promise<JournalEntry<Content>>;
+  begin(subject: number | string, content: Content): Promise<JournalEntry<Content>>;
+  /** Withdraws the entry that was begun under this name, if any. Repeatable. */
+  withdraw(name: string): Promise<void>;
   /** All entries in `state`, in any order. */
   entries(state: JournalState): AsyncGenerator<JournalEntry<Content>>;
 }
@@ -42,12 +44,20 @@ export interface JournalOptions<Schema extends z.ZodType> {
   name: string;
   schema: Schema;
   uuid: () => string;
+  /** What it leaves of the volume to the other journals. Default: nothing. */
+  leaves?: Room;
   /** Default: 3 s. It is short because a transaction stays open while it waits. */
   timeoutMs?: number;
   /** Called once when the file system stops responding, and again only after it has responded. */
   onSilence?: (problem: Error) => void;
   /** Replacement for tests. */
   openFile?: typeof open;
+}
+
+/** Free space of a volume. */
+export interface Room {
+  files: number;
+  bytes: number;
 }
 
 const TIMEOUT_MS = 3_000;
@@ -94,7 +104,7 @@ export const openJournal = async <Schema extends z.ZodType>(
   { mayCreate }: { mayCreate: boolean },
 ): Promise<Journal<z.output<Schema>>> => {
   const { directory: all, name: journal, schema, uuid } = options;
-  const { timeoutMs = TIMEOUT_MS, onSilence, openFile = open } = options;
+  const { timeoutMs = TIMEOUT_MS, onSilence, openFile = open, leaves } = options;
   const directory = join(all, journal);
   if (!mayCreate) await assertUsable(all);
   await mkdir(directory, { recursive: true, mode: 0o700 });
@@ -105,6 +115,12 @@ export const openJournal = async <Schema extends z.ZodType>(
   const reading = createFileAccess({ path: directory, timeoutMs: READ_TIMEOUT_MS, onSilence });
 
   const pathOf = (name: string, state: JournalState): string => join(directory, `${name}.${state}.json`);
+
+  const withdraw = (name: string): Promise<void> =>
+    writing(async () => {
+      await rm(pathOf(name, 'begun'), { force: true });
+      await flushDirectory(directory);
+    });
 
   const entryOf = (name: string, content: z.output<Schema>): JournalEntry<z.output<Schema>> => ({
     content,
@@ -119,21 +135,22 @@ export const openJournal = async <Schema extends z.ZodType>(
         }
         await flushDirectory(directory);
       }),
-    withdraw: () =>
-      writing(async () => {
-        await rm(pathOf(name, 'begun'), { force: true });
-        await flushDirectory(directory);
-      }),
+    withdraw: () => withdraw(name),
   });
 
   return {
     begin: async (subject, content) => {
-      const name = `${subject}-${uuid()}`;
-      await writing(() => write(openFile, pathOf(name, 'begun'), textOf(content))).catch((error: unknown) => {
+      const name = typeof subject === 'string' ? subject : `${subject}-${uuid()}`;
+      const begin = async (): Promise<void> => {
+        if (leaves !== undefined) await assertRoom(directory, leaves);
+        await write(openFile, pathOf(name, 'begun'), textOf(content));
+      };
+      await writing(begin).catch((error: unknown) => {
         throw isAppError(error) ? error : unavailable(`the journal ${directory} cannot be written to`, error);
       });
       return entryOf(name, content);
     },
+    withdraw,
     entries: async function* (state) {
       const suffix = `.${state}.json`;
       for (const file of await reading(() => readdir(directory))) {
@@ -150,6 +167,18 @@ const assertUsable = (path: string): Promise<void> =>
   access(path, constants.R_OK | constants.W_OK | constants.X_OK).catch((cause: unknown) => {
     throw new Error(`the journal ${path} is missing or cannot be written to`, { cause });
   });
+
+const assertRoom = async (path: string, leaves: Room): Promise<void> => {
+  const free = await freeRoom(path);
+  if (free.files < leaves.files || free.bytes < leaves.bytes)
+    throw new Error(`the journal ${path} would leave too little room to others`);
+};
+
+/** Some file systems have no limit of files. */
+export const freeRoom = async (path: string): Promise<Room> => {
+  const { bavail, bsize, files, ffree } = await statfs(path);
+  return { files: files === 0 ? Number.POSITIVE_INFINITY : ffree, bytes: bavail * bsize };
+};
 
 const textOf = (content: unknown): string => `${JSON.stringify(content)}\n`;
 

@@ -3,12 +3,15 @@ import { join } from 'node:path';
 import type { z } from 'zod';
 import { ConfigError, DEFAULT_JOURNALS, type JournalConfig } from '../kernel/config.ts';
 import { createFileAccess } from '../kernel/file-access.ts';
-import { type Journal, openJournal } from '../kernel/journal.ts';
+import { freeRoom, type Journal, type JournalOptions, openJournal, type Room } from '../kernel/journal.ts';
 import type { JournalName } from '../kernel/journal-markers.mjs';
 import type { Metrics } from '../kernel/metrics.ts';
 import type { ServiceRuntime } from './service-runtime.ts';
 
 const SILENT = 'the journal does not answer; what needs it is refused until it does';
+
+/** 20,000 entries, for journals that must accept one while members fill another. */
+export const ROOM_FOR_OTHERS: Room = { files: 20_000, bytes: 100_000_000 };
 
 /**
  * The journal `name` of a service. In production a configured parent folder must already exist: it is a volume that all
@@ -20,6 +23,7 @@ export const openServiceJournal = async <Schema extends z.ZodType>(
   schema: Schema,
   runtime: Pick<ServiceRuntime, 'random' | 'log' | 'cleanup' | 'metrics' | 'connection'>,
   { NODE_ENV, JOURNAL_DIRECTORY: directory }: JournalConfig,
+  options: Pick<JournalOptions<Schema>, 'leaves'> = {},
 ): Promise<Journal<z.output<Schema>>> => {
   const { random, log, cleanup, metrics } = runtime;
   const isNamed = directory !== DEFAULT_JOURNALS;
@@ -30,6 +34,7 @@ export const openServiceJournal = async <Schema extends z.ZodType>(
   try {
     const journal = await openJournal(
       {
+        ...options,
         directory,
         name,
         schema,
@@ -70,12 +75,16 @@ const measureSpace = (directory: string, { registry, readGauges }: Metrics): voi
     gauges: {
       [FREE_BYTES]: 'Free bytes of the volume of the journals',
       journal_free_inodes: 'How many more files the volume of the journals can have',
+      journal_bytes: 'Size of the volume of the journals',
+      journal_inodes: 'How many files the volume of the journals can have',
     },
     read: async () => {
-      const { bavail, bsize, files, ffree } = await measuring(() => statfs(directory));
-      // Some file systems have no limit of files.
-      const journal_free_inodes = files === 0 ? Number.POSITIVE_INFINITY : ffree;
-      return [{ values: { [FREE_BYTES]: bavail * bsize, journal_free_inodes } }];
+      const [free, { blocks, bsize, files }] = await measuring(() =>
+        Promise.all([freeRoom(directory), statfs(directory)]),
+      );
+      const journal_inodes = files === 0 ? Number.POSITIVE_INFINITY : files;
+      const size = { journal_bytes: blocks * bsize, journal_inodes };
+      return [{ values: { [FREE_BYTES]: free.bytes, journal_free_inodes: free.files, ...size } }];
     },
   });
 };

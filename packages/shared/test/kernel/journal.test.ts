@@ -1,7 +1,7 @@
 /** Entries are durable and separate, even after a crash at any point and with several writers. */
 import { execFileSync, spawn } from 'node:child_process';
 import { pbkdf2 } from 'node:crypto';
-import { mkdtemp, open as openReal, readdir, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, open as openReal, readdir, rm, statfs, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -52,6 +52,36 @@ test('withdrawing one attempt leaves another of the same subject', async () => {
   await failed.withdraw();
   await failed.withdraw();
   expect(await contents(journal, 'begun')).toHaveLength(1);
+});
+
+test('an entry that was begun under a name is withdrawn by it', async () => {
+  const journal = await open();
+  await journal.begin('7-secret', { id: 7, at: AT });
+  await journal.begin('7-other', { id: 8, at: AT });
+  await (await open()).withdraw('7-secret');
+  await journal.withdraw('7-secret');
+  expect(await contents(journal, 'begun')).toEqual([{ id: 8, at: AT }]);
+});
+
+test('a journal that leaves room refuses entries while others on its volume still accept them', async () => {
+  const options = { directory: all, schema, uuid: systemRandom.uuid };
+  const none = { files: 0, bytes: 0 };
+  for (const leaves of [
+    { ...none, bytes: Number.MAX_SAFE_INTEGER },
+    { ...none, files: Number.POSITIVE_INFINITY },
+  ]) {
+    const full = await openJournal({ ...options, name: 'full', leaves }, { mayCreate: true });
+    const isUnlimited = (await statfs(all)).files === 0;
+    if (leaves.bytes > 0 || !isUnlimited)
+      await expect(full.begin(1, { id: 1, at: AT })).rejects.toMatchObject({ kind: 'unavailable' });
+  }
+  expect(await readdir(join(all, 'full'))).toEqual([]);
+  const roomy = await openJournal({ ...options, name: 'full', leaves: none }, { mayCreate: true });
+  await roomy.begin(1, { id: 1, at: AT });
+  await (await open()).begin(1, { id: 1, at: AT });
+  expect([await readdir(join(all, 'full')), await readdir(directory)].map(({ length }) => length)).toEqual([
+    1, 1,
+  ]);
 });
 
 test('two hundred entries by four writers at once are all there, once each', async () => {

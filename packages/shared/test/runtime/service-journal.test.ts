@@ -23,7 +23,7 @@ const valuesOf = async (metrics: Metrics, name: string): Promise<number[]> => {
   return lines.map((line) => Number(line.slice(series.length)));
 };
 
-test('a scrape has the free space of the journal volume, and nothing while it cannot be read', async () => {
+test('a scrape has the size and the free space of the journal volume, and nothing while it cannot be read', async () => {
   const metrics = createMetrics('wallet', { defaults: false });
   const log = createLog({ service: 'wallet', level: 'silent' });
   const connection = { listCollections: async () => [] } as never;
@@ -45,6 +45,9 @@ test('a scrape has the free space of the journal volume, and nothing while it ca
   // Other processes write to the volume meanwhile.
   expect((bytes[0] ?? 0) / (bavail * bsize)).toBeCloseTo(1, 1);
   for (const value of inodes) expect(value / ffree).toBeCloseTo(1, 1);
+  const { blocks } = await statfs(directory);
+  expect(await valuesOf(metrics, 'journal_bytes')).toEqual([blocks * bsize]);
+  expect(await valuesOf(metrics, 'journal_inodes')).toEqual(files === 0 ? [] : [files]);
   await rename(directory, `${directory}.away`);
   expect(await free()).toEqual([[], []]);
   await rename(`${directory}.away`, directory);
