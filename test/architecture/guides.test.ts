@@ -45,7 +45,13 @@ import { VERIFICATION_WINDOW_MS } from '../../services/store-billing/src/domain/
 import { REDEMPTIONS } from '../../services/store-billing/src/http/post-store-purchase.ts';
 import { WAITING_PER_USER } from '../../services/wallet/src/app/ask-once.ts';
 import { WRONG_CALLBACKS } from '../../services/wallet/src/app/receive-callback.ts';
-import { EXPIRES_MS, MAX_OPEN_DEPOSITS, OPEN_LIMIT_MS } from '../../services/wallet/src/domain/deposit.ts';
+import { EXPIRES_MS } from '../../services/wallet/src/domain/deposit.ts';
+import {
+  MAX_OPEN_DEPOSITS,
+  MAX_ORDERS,
+  OPEN_LIMIT_MS,
+  ORDER_LIMIT_MS,
+} from '../../services/wallet/src/domain/order-limits.ts';
 import { MAX_TOOMAN, MIN_TOOMAN } from '../../services/wallet/src/http/post-deposit.ts';
 import { loadConfigurations, type Variable } from './configurations.ts';
 import { productSources, read } from './support.ts';
@@ -140,6 +146,7 @@ const figures = (defaultOf: (name: string) => number): Record<string, string> =>
   'POST requests to `/mcp`': figure(POSTS_PER_USER),
   'amount of a deposit': `${figure(MIN_TOOMAN)} to ${figure(MAX_TOOMAN)} Tooman`,
   'open deposits': `${MAX_OPEN_DEPOSITS}, begun within ${OPEN_LIMIT_MS / MINUTE_MS} minutes`,
+  'deposits, even cancelled ones': `${MAX_ORDERS} in ${ORDER_LIMIT_MS / HOUR_MS} hours`,
   'payment of a deposit': `within ${EXPIRES_MS / HOUR_MS} hours`,
   'verification of a store purchase': `within ${VERIFICATION_WINDOW_MS / HOUR_MS} hours`,
 });

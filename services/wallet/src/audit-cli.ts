@@ -35,6 +35,7 @@ const notedHead = (): NotedHead | undefined => {
 
 const lines = (report: AuditReport): string[] => {
   const { seals, entries, payments, wallets, accounts, head, unsealed, disputedDeposits } = report;
+  const erased = report.erasedWithBalance.map(({ userId, balance }) => `user ${userId} ${balance}`);
   const read = [
     counted(payments, 'payment'),
     counted(entries, 'entry', 'entries'),
@@ -52,6 +53,7 @@ const lines = (report: AuditReport): string[] => {
       : [
           `disputed deposits: ${disputedDeposits.ids.join(', ')}${disputedDeposits.areAll ? '' : ', and older ones'}`,
         ]),
+    ...(erased.length === 0 ? [] : [`erased accounts with a balance: ${erased.join(', ')}`]),
     `Checked ${read}: everything adds up.`,
   ];
 };

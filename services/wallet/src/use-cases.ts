@@ -4,6 +4,7 @@ import { createBook } from './app/book.ts';
 import { createClaimWithdrawal, createReleaseWithdrawal } from './app/claim-withdrawal.ts';
 import { createCountPaymentHours } from './app/count-payment-hours.ts';
 import { createEraseAccount } from './app/erase-account.ts';
+import { createHoldCredits } from './app/hold-credits.ts';
 import { createListDisputedDeposits } from './app/list-disputed-deposits.ts';
 import { createListPayments } from './app/list-payments.ts';
 import { createListPrices } from './app/list-prices.ts';
@@ -26,6 +27,7 @@ export type UseCases = ReturnType<typeof createUseCases>;
 
 export const createUseCases = (dependencies: Dependencies) => {
   const settleDeposit = createSettleDeposit(dependencies);
+  const holdCredits = createHoldCredits(dependencies);
   return {
     book: createBook(dependencies),
     rates: dependencies.rates,
@@ -40,7 +42,7 @@ export const createUseCases = (dependencies: Dependencies) => {
     requestDeposit: createRequestDeposit(dependencies),
     receiveCallback: createReceiveCallback({ ...dependencies, settleDeposit }),
     resolveDeposit: createResolveDeposit(dependencies),
-    sweepDeposits: createSweepDeposits({ ...dependencies, settleDeposit }),
+    sweepDeposits: createSweepDeposits({ ...dependencies, settleDeposit, holdCredits }),
     requestWithdrawal: createRequestWithdrawal(dependencies),
     claimWithdrawal: createClaimWithdrawal(dependencies),
     releaseWithdrawal: createReleaseWithdrawal(dependencies),

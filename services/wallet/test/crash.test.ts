@@ -6,6 +6,6 @@ testCrashes({
   withdrawal: [10, 11],
   rejection: [10, 11],
   opening: [8],
-  callback: [7],
+  callback: [8],
   seal: [11],
 });

@@ -59,10 +59,10 @@ const COMMANDS = {
   ],
   opening: [
     'insert idempotency_keys',
-    'find payments',
     'findAndModify sequences',
+    'findAndModify wallets',
+    'commitTransaction',
     'update wallets',
-    'find payments',
     'insert payments',
     'update idempotency_keys',
     'commitTransaction',
@@ -70,6 +70,7 @@ const COMMANDS = {
   ],
   callback: [
     'find payments',
+    'find wallets',
     'find wallets',
     'findAndModify payments',
     'bulkWrite',
@@ -339,7 +340,8 @@ export const testCrashes = (points: KillPoints): void => {
   });
 
   test('every opened deposit is in the journal before its commit', async () => {
-    const killed = casesOf(opening).find(({ killedBefore }) => killedBefore === 'commitTransaction');
+    // The first commit is the one that counts the order.
+    const killed = casesOf(opening).findLast(({ killedBefore }) => killedBefore === 'commitTransaction');
     const ofKilled = (await inJournal()).filter(({ user_id: id }) => id === killed?.as.userId);
     expect(ofKilled).toHaveLength(1);
     const deposits = () =>

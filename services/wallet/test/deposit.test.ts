@@ -444,7 +444,7 @@ describe('a gateway with unusual responses', () => {
     await eventually(
       async () => (await other.connection.collection('inbox').countDocuments({ eventId })) === 1,
     );
-    strange.answers.verify = paid(id, { amount: 101_001 });
+    strange.answers.inquiry = paid(id, { amount: 101_001 });
     await other.send('GET', callback);
     const stored = await other.connection.collection('payments').findOne({ _id: id as never });
     expect(stored?.gateway).toMatchObject({
@@ -652,11 +652,14 @@ describe('a gateway with unusual responses', () => {
     test('a resolution after the erasure of the payer stores no personal data', async () => {
       const { as, id } = await disputed();
       await eraseAccount(other, as.userId);
-      expect((await resolve(id, 'credited')).body.payment).toMatchObject({
-        is_done: true,
+      const refused = await resolve(id, 'credited');
+      expect([refused.status, Object.keys(refused.body)]).toEqual([409, ['message']]);
+      expect((await resolve(id, 'returned')).body.payment).toMatchObject({
+        is_done: false,
         description: null,
+        meta: { resolution: { outcome: 'returned', note: null } },
       });
-      expect(await other.balanceOf(as.userId)).toBe(10_000);
+      expect(await other.balanceOf(as.userId)).toBe(0);
       const stored = await other.connection.collection('payments').findOne({ _id: id as never });
       expect(JSON.stringify(stored)).not.toMatch(/phone|6274/);
     });

@@ -209,7 +209,7 @@ const cases: [string, () => Promise<unknown>][] = [
       payments().markDepositDone(session, 5, { meta: deposit(5).meta as never, description: null }),
     ),
   ],
-  ['a deposit is closed', () => payments().closeDeposit(10, 'cancelled')],
+  ['a deposit is closed', () => payments().closeDeposit(10, { state: 'cancelled', checkAt: at })],
   ['a deposit is disputed', inSession((session) => payments().disputeDeposit(session, 15, receipt))],
   [
     'a dispute is resolved',
@@ -220,11 +220,10 @@ const cases: [string, () => Promise<unknown>][] = [
   ['disputed deposits by cursor', () => payments().openDisputes(LATER)],
   ['disputed deposits of a user by page', () => payments().openDisputes(FIRST_PAGE, 1)],
   ['disputed deposits of a user by cursor', () => payments().openDisputes(LATER, 1)],
-  ['open deposits of a user', () => payments().countOpenDeposits(1, at, 10)],
-  [
-    'open deposits of a user in a transaction',
-    inSession((session) => payments().countOpenDeposits(1, at, 10, session)),
-  ],
+  ['an order is placed', inSession((session) => store.wallets.placeOrder(session, 1, { id: 1, at }))],
+  ['an order is removed', () => store.wallets.removeOrder(1, 1)],
+  ['closed deposits', inSession((session) => payments().countClosedDeposits([1, 2], session))],
+  ['waiting cases', () => payments().waiting()],
   ['deposits that are due', () => payments().dueDeposits(at, 10)],
   ['a deposit is claimed', () => payments().claimDeposit(20, at, at)],
   [

@@ -200,7 +200,13 @@ test('a process that dies between the journal and the commit leaves an order tha
   const as = harness.person();
   const { store } = dependencies;
   const died = new Error('died');
-  const dying = { ...store, transaction: () => Promise.reject(died) };
+  let transactions = 0;
+  // The first transaction counts the order.
+  const transaction: typeof store.transaction = (work) => {
+    transactions += 1;
+    return transactions === 1 ? store.transaction(work) : Promise.reject(died);
+  };
+  const dying = { ...store, transaction };
   const { requestDeposit } = createUseCases({ ...dependencies, store: dying });
   const complete = async () => undefined;
   await expect(requestDeposit({ caller: as, amount: 20_000, description: '' }, complete)).rejects.toBe(died);

@@ -1,10 +1,11 @@
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
-import { DAY_MS, MINUTE_MS } from '@fitness/shared/kernel/clock.ts';
-import { apiClient } from '@fitness/shared/testing/harness.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '@fitness/shared/kernel/clock.ts';
 import { ManualClock } from '@fitness/shared/testing/manual-clock.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { RunningWallet } from '../src/service.ts';
-import { atTheBank, decided, type Harness, setZibalMode, startHarness, together } from './support.ts';
+import { atTheBank, type Harness, setZibalMode, startHarness, together } from './support.ts';
 
 const clock = new ManualClock();
 let harness: Harness;
@@ -20,6 +21,12 @@ afterAll(() => harness.close());
 const deposit = async (as: UserCaller): Promise<{ id: number; url: string }> => {
   const { body } = await harness.send('POST', '/payments/deposit', { as, body: { amount: 20_000 } });
   return { id: body.payment.id, url: body.payment_url };
+};
+
+/** The entries of a deposit in the journal. */
+const journalled = async (id: number): Promise<string[]> => {
+  const files = await readdir(join(harness.config.JOURNAL_DIRECTORY, 'deposits'));
+  return files.filter((file) => file.startsWith(`${id}-`));
 };
 
 const stateOf = async (id: number): Promise<unknown> => {
@@ -57,7 +64,7 @@ test('a concurrent sweep and callback credit a deposit once', async () => {
   expect(await harness.connection.collection('ledger_entries').countDocuments({ payment_ids: id })).toBe(1);
 });
 
-test('an unpaid deposit is verified repeatedly and expires after a day', async () => {
+test('an unpaid deposit expires after a day, and is verified hourly for 72 hours more', async () => {
   const { id } = await deposit(harness.person());
   clock.advance(3 * MINUTE_MS);
   expect((await harness.wallet.sweepDeposits()).verified).toBe(1);
@@ -65,18 +72,63 @@ test('an unpaid deposit is verified repeatedly and expires after a day', async (
   clock.advance(DAY_MS);
   await harness.wallet.sweepDeposits();
   expect(await stateOf(id)).toBe('expired');
-  clock.advance(DAY_MS);
+  for (let hour = 1; hour < 72; hour += 1) {
+    clock.advance(HOUR_MS - 1);
+    expect((await harness.wallet.sweepDeposits()).verified).toBe(0);
+    clock.advance(1);
+    expect((await harness.wallet.sweepDeposits()).verified).toBe(1);
+  }
+  expect(await journalled(id)).toHaveLength(1);
+  clock.advance(HOUR_MS);
+  expect((await harness.wallet.sweepDeposits()).verified).toBe(1);
+  expect([await stateOf(id), await journalled(id)]).toEqual(['expired', []]);
+  clock.advance(10 * DAY_MS);
   expect((await harness.wallet.sweepDeposits()).verified).toBe(0);
 });
 
-test('a cancelled deposit is closed and not verified again', async () => {
+test('a cancelled deposit is closed, and verified hourly until the same time', async () => {
   const { id, url } = await deposit(harness.person());
   await atTheBank(harness, url, 'cancel');
   clock.advance(3 * MINUTE_MS);
   await harness.wallet.sweepDeposits();
   expect(await stateOf(id)).toBe('cancelled');
+  clock.advance(HOUR_MS);
+  expect((await harness.wallet.sweepDeposits()).verified).toBe(1);
+  expect(await journalled(id)).toHaveLength(1);
+  clock.advance(4 * DAY_MS);
+  expect((await harness.wallet.sweepDeposits()).verified).toBe(1);
+  expect([await stateOf(id), await journalled(id)]).toEqual(['cancelled', []]);
   clock.advance(DAY_MS);
   expect((await harness.wallet.sweepDeposits()).verified).toBe(0);
+});
+
+test('a deposit that is paid after it expired, and whose browser never returns, is credited once', async () => {
+  const as = harness.person();
+  const { id, url } = await deposit(as);
+  clock.advance(DAY_MS);
+  await harness.wallet.sweepDeposits();
+  expect(await stateOf(id)).toBe('expired');
+  await atTheBank(harness, url, 'pay');
+  clock.advance(HOUR_MS);
+  const rounds = await together(4, (index) => (index % 2 === 0 ? harness.wallet : other).sweepDeposits());
+  expect(rounds.reduce((all, { credited }) => all + credited, 0)).toBe(1);
+  expect([await stateOf(id), await harness.balanceOf(as.userId)]).toEqual(['done', 20_000]);
+  clock.advance(10 * DAY_MS);
+  expect((await harness.wallet.sweepDeposits()).verified).toBe(0);
+  expect(await journalled(id)).toHaveLength(1);
+});
+
+test('the last look waits for a gateway that is unreachable, and keeps the journal until then', async () => {
+  const as = harness.person();
+  const { id, url } = await deposit(as);
+  await atTheBank(harness, url, 'pay');
+  clock.advance(5 * DAY_MS);
+  await setZibalMode(harness, 'unreachable');
+  expect(await harness.wallet.sweepDeposits()).toEqual({ verified: 1, credited: 0 });
+  await setZibalMode(harness, 'ok');
+  expect(await journalled(id)).toHaveLength(1);
+  clock.advance(HOUR_MS);
+  expect(await harness.wallet.sweepDeposits()).toEqual({ verified: 1, credited: 1 });
 });
 
 test('a deposit stays open while the gateway is unreachable, and is verified later', async () => {
@@ -113,19 +165,6 @@ describe('the limit of open deposits', () => {
     expect(Object.keys(refused.body.errors)).toEqual(['amount']);
     expect(await openOf(as)).toBe(10);
     expect((await ask(harness.person())).status).toBe(201);
-  });
-
-  test('twenty concurrent requests to two processes open exactly ten deposits', async () => {
-    const sends = [harness.send, apiClient('wallet', other.url)] as const;
-    const as = harness.person();
-    const body = { amount: 20_000 };
-    const answers = await together(20, (index) =>
-      decided(() => sends[index % 2 === 0 ? 0 : 1]('POST', '/payments/deposit', { as, body })),
-    );
-    const statuses = answers.map(({ status }) => status);
-    expect(statuses.filter((status) => status === 201)).toHaveLength(10);
-    expect(statuses.filter((status) => status === 422)).toHaveLength(10);
-    expect(await openOf(as)).toBe(10);
   });
 
   test('a paid, a cancelled and a half-hour-old deposit each make room for another', async () => {

@@ -1,4 +1,4 @@
-/** Deposits for which the bank charged an unexpected amount, and store purchases that cannot be granted. */
+/** Deposits for which the bank charged an unexpected amount, credits of erased accounts, and store purchases that cannot be granted. */
 import { message } from '@fitness/shared/kernel/error.ts';
 import { withUnbrokenAmounts } from '@fitness/shared/pages/html.ts';
 import { call } from '../call.ts';
@@ -66,7 +66,7 @@ const depositFacts = (deposit: Deposit, more: readonly Fact[] = []): Content => 
     ['ops.amount.requested', cell.amount(payment.amount)],
     ['ops.charged', charged !== undefined && cell.amount(charged)],
     ...more,
-    ['ops.track_id', trackId !== undefined && cell.code(trackId)],
+    ['ops.track_id', trackId !== undefined && trackId !== '' && cell.code(trackId)],
     ['ops.ref_number', reported?.ref_number],
     ['ops.card_number', reported?.card_number],
     ['ops.created', cell.time(payment.created_at)],
@@ -170,9 +170,12 @@ const deposits: List<Dispute> = list({
   idOf: ({ payment }) => payment.id,
   items: (rows) =>
     rows.map(
-      (row) => view`<h3>${message('ops.deposit', { id: row.payment.id })}</h3>
+      (
+        row,
+      ) => view`<h3>${message(row.payment.type === 'income' ? 'ops.income' : 'ops.deposit', { id: row.payment.id })}</h3>
+${row.is_payer_erased && view`<p>${message('payments.payer_erased')}</p>`}
 ${depositFacts(row)}
-${decisionsAbout<Deposit>(row, [returned, credited])}`,
+${decisionsAbout<Deposit>(row, row.is_payer_erased ? [returned] : [returned, credited])}`,
     ),
   waiting: {
     label: 'ops.disputes.deposits',

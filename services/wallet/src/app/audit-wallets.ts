@@ -21,6 +21,7 @@ import { type BookedEntry, isIntact } from '../domain/seal.ts';
 const ROWS = 500;
 const WALLETS = 100;
 const MAX_DISPUTED = 20;
+const MAX_ERASED = 100;
 
 export interface AuditReport {
   seals: number;
@@ -33,8 +34,10 @@ export interface AuditReport {
   unsealed: number;
   /** One sum per platform account, and one for all wallets. Together they add up to 0. */
   accounts: Record<PlatformAccount | 'wallets', bigint>;
-  /** The newest deposits in state `mismatch`. No balance includes them. */
+  /** The newest payments in state `mismatch`. No balance includes them. */
   disputedDeposits: { ids: readonly number[]; areAll: boolean };
+  /** Erased accounts with a balance, which nobody can use; at most {@link MAX_ERASED}. */
+  erasedWithBalance: { userId: number; balance: number }[];
   /** The first difference found; undefined when there is none. */
   difference: Difference;
 }
@@ -49,6 +52,7 @@ const ZERO_ACCOUNTS: AuditReport['accounts'] = {
   store_clearing: 0n,
   gateway_fees: 0n,
   held_withdrawals: 0n,
+  erased_credits: 0n,
   revenue: 0n,
   commission: 0n,
   vat: 0n,
@@ -84,6 +88,7 @@ export const createAuditWallets =
         ids: disputed.rows.map(({ id }) => id),
         areAll: disputed.next === undefined,
       },
+      erasedWithBalance: [],
       difference: undefined,
     };
     try {
@@ -215,7 +220,9 @@ const checkWallets = async (
       return { wallets, ...(await recomputed({ store }, users, session)) };
     });
     for (const wallet of chunk.wallets) {
-      const { userId } = wallet;
+      const { userId, balance, erased } = wallet;
+      if (erased && balance > 0 && report.erasedWithBalance.length < MAX_ERASED)
+        report.erasedWithBalance.push({ userId, balance });
       assertNoDifference(
         differenceOfWallet(wallet, chunk.byPayments.get(userId) ?? 0n, chunk.byRows.get(userId) ?? 0n),
       );

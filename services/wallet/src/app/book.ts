@@ -9,6 +9,7 @@ import { isBalanceFull, isInsufficientBalance } from '../domain/balance.ts';
 import { BOOKABLE_TYPES, type Booking, bookingMeta, bookingRows } from '../domain/booking.ts';
 import { AccountErased, AlreadyBooked, createEntry, type LedgerEntry } from '../domain/ledger.ts';
 import { newPayment, type Payment } from '../domain/payment.ts';
+import { holdCredit } from './hold-credits.ts';
 
 const MAX_KEY_LENGTH = 255;
 const MAX_BOOKINGS = 100;
@@ -40,7 +41,7 @@ export const createBook =
     const key = `booking:${input.key}`;
     const inputHash = hashOf(bookings);
     try {
-      return await bookForAnyAccount(dependencies, { key, inputHash, bookings });
+      return await bookForAnyAccount(dependencies, { key, inputHash, bookings, erased: new Set() });
     } catch (error) {
       // Repeats are rare, so the key is not looked up beforehand. A repeat fails as a duplicate, or because the first
       // booking has changed the balance.
@@ -62,9 +63,11 @@ interface KeyedBookings {
   key: string;
   inputHash: string;
   bookings: readonly Booking[];
+  /** Users of the bookings whose account is erased. */
+  erased: ReadonlySet<number>;
 }
 
-/** Payments of an erased account are still booked, but without their descriptions. */
+/** Payments of an erased account are still booked, but without their descriptions, and its incomes are held. */
 const bookForAnyAccount = async (
   dependencies: BookDependencies,
   request: KeyedBookings,
@@ -76,13 +79,14 @@ const bookForAnyAccount = async (
     const bookings = request.bookings.map((booking) =>
       booking.userId === error.userId ? { ...booking, description: null } : booking,
     );
-    return bookForAnyAccount(dependencies, { ...request, bookings });
+    const erased = new Set([...request.erased, error.userId]);
+    return bookForAnyAccount(dependencies, { ...request, bookings, erased });
   }
 };
 
 const bookOnce = async (
   { store, clock, rates }: BookDependencies,
-  { key, inputHash, bookings }: KeyedBookings,
+  { key, inputHash, bookings, erased }: KeyedBookings,
 ): Promise<BookOutput> => {
   const createdAt = clock.now();
   const paymentIds = await store.payments.nextIds(bookings.length);
@@ -93,7 +97,10 @@ const bookOnce = async (
   const rows = bookingRows(bookings, rates.vatPercent);
   const entry = createEntry({ key, kind: 'booking', inputHash, rows, paymentIds });
   await store.transaction(async (session) => {
-    await store.post(session, entry, payments);
+    await store.post(session, entry, payments, erased);
+    for (const payment of payments)
+      if (payment.type === 'income' && erased.has(payment.userId))
+        await holdCredit({ store }, session, payment, entry);
   });
   return { paymentIds, replayed: false };
 };

@@ -1,4 +1,5 @@
-/** Lists unresolved deposits for which the bank gateway took a different amount or order than requested. */
+/** Lists unresolved deposits for which the bank gateway took a different amount or order, and what erased accounts were credited. */
+import { isErased } from '@fitness/contracts/user.ts';
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
 import type { PageOf, PageRequest } from '@fitness/shared/kernel/page.ts';
 import { z } from 'zod';
@@ -9,7 +10,10 @@ import { paymentSchema, presentPayments, shownOf } from './payment-resource.ts';
 export const disputedDepositSchema = z
   .object({
     payment: paymentSchema,
-    track_id: z.string().meta({ description: 'The gateway’s id of the payment' }),
+    is_payer_erased: z
+      .boolean()
+      .meta({ description: 'Whether the account is erased, so that the payment can only be returned' }),
+    track_id: z.string().meta({ description: 'The gateway’s id of the payment; empty for an income' }),
     reported: z
       .object({
         charged_rial: z.int().nullable().meta({ description: 'Amount that the gateway took, in Rial' }),
@@ -49,7 +53,10 @@ export const createListDisputedDeposits =
       if (payment === undefined) return [];
       const { gateway } = shownOf(deposit, payment.user);
       if (gateway === null) return [];
-      return [{ payment, track_id: gateway.trackId, reported: toReported(gateway.reported) }];
+      const is_payer_erased = payment.user !== null && isErased(payment.user);
+      return [
+        { payment, is_payer_erased, track_id: gateway.trackId ?? '', reported: toReported(gateway.reported) },
+      ];
     });
     return { page, data };
   };

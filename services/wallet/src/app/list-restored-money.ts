@@ -3,7 +3,7 @@
  */
 import type { Dependencies } from '../dependencies.ts';
 import type { Payout } from '../domain/journal.ts';
-import type { Payment } from '../domain/payment.ts';
+import { isHeldCredit, type Payment } from '../domain/payment.ts';
 
 const PER_PAGE = 100;
 
@@ -12,7 +12,10 @@ export interface RestoredMoney {
   openWithdrawals: (Pick<Payment, 'id' | 'userId' | 'amount' | 'createdAt'> & { paidAt: Date | null })[];
   /** Requested and paid since the backup, so the restored balances still contain this money. */
   lostPayouts: Payout[];
-  /** Accounts are erased only without a balance, so this money was spent or withdrawn since the backup. */
+  /**
+   * Accounts are erased only without a balance, so this money was spent or withdrawn since the backup. The job may have taken it out
+   * of the balance already.
+   */
   erasedWithBalance: { userId: number; balance: number }[];
   /** Number of disputed deposits in the backup. Operators may have resolved some of them since. */
   openDisputes: number;
@@ -38,7 +41,12 @@ export const createListRestoredMoney =
       const payment = await store.payments.find(payout.payment_id);
       if (payment?.createdAt.getTime() !== payout.requested_at.getTime()) lostPayouts.push(payout);
     }
-    const { total = 0 } = await store.payments.openDisputes({ mode: 'page', page: 1, perPage: 1, skip: 0 });
+    const disputes: Payment[] = [];
+    for (let after: readonly number[] | undefined = [Number.MAX_SAFE_INTEGER]; after !== undefined; ) {
+      const page = await store.payments.openDisputes({ mode: 'cursor', perPage: PER_PAGE, after });
+      disputes.push(...page.rows);
+      after = page.next;
+    }
     return {
       openWithdrawals: openWithdrawals.map(({ id, userId, amount, createdAt }) => ({
         id,
@@ -48,7 +56,10 @@ export const createListRestoredMoney =
         paidAt: payouts.get(keyOf(id, createdAt))?.paid_at ?? null,
       })),
       lostPayouts,
-      erasedWithBalance: await store.wallets.erasedWithBalance(),
-      openDisputes: total,
+      erasedWithBalance: [
+        ...(await store.wallets.erasedWithBalance()),
+        ...disputes.filter(isHeldCredit).map(({ userId, amount }) => ({ userId, balance: amount })),
+      ],
+      openDisputes: disputes.length,
     };
   };

@@ -10,7 +10,6 @@ import { z } from 'zod';
 import type { Dependencies } from '../dependencies.ts';
 import {
   type DisputeResolution,
-  depositMetaOf,
   type Payment,
   withdrawalMetaOf,
   withoutPersonalData,
@@ -113,7 +112,7 @@ const toResolution = ({ outcome, note, resolvedBy, resolvedAt }: DisputeResoluti
 const shownMeta = (payment: Payment, viewer: Caller): ShownMeta | null => {
   const resolution = payment.gateway?.resolution ?? null;
   if (resolution !== null && can(viewer, 'payments.view_all'))
-    return { ...depositMetaOf(payment), resolution: toResolution(resolution) };
+    return { ...payment.meta, resolution: toResolution(resolution) };
   const withdrawal = withdrawalMetaOf(payment);
   if (withdrawal === undefined) return payment.meta;
   if (can(viewer, 'payments.settle_withdrawals')) {

@@ -6,7 +6,14 @@ import type { Complete } from '@fitness/shared/mongo/idempotency.ts';
 import { isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { chargedRial, depositBreakdown } from '../domain/booking.ts';
-import { MAX_OPEN_DEPOSITS, nextCheckAt, OPEN_LIMIT_MS, orderIdOf } from '../domain/deposit.ts';
+import { nextCheckAt, orderIdOf } from '../domain/deposit.ts';
+import {
+  MAX_OPEN_DEPOSITS,
+  MAX_ORDERS,
+  OPEN_LIMIT_MS,
+  ORDER_LIMIT_MS,
+  youngOrders,
+} from '../domain/order-limits.ts';
 import { newPayment } from '../domain/payment.ts';
 import { type PaymentResource, toPaymentResource } from './payment-resource.ts';
 import { providerError } from './provider-error.ts';
@@ -28,8 +35,8 @@ export interface RequestedDeposit {
 
 /**
  * Throws `payments.provider_error` without a usable response from the gateway. Throws 422 under `amount` for an
- * amount that the gateway does not take, and for a user with {@link MAX_OPEN_DEPOSITS} open deposits. Throws 403 for
- * an erased account, and `unavailable` when the journal does not respond.
+ * amount that the gateway does not take, and for a user with {@link MAX_OPEN_DEPOSITS} open deposits or {@link MAX_ORDERS} orders.
+ * Throws 403 for an erased account, and `unavailable` when the journal does not respond.
  */
 export type RequestDeposit = (
   input: RequestDepositInput,
@@ -41,26 +48,35 @@ type RequestDepositDependencies = Pick<
   'store' | 'clock' | 'random' | 'rates' | 'users' | 'gateway' | 'depositJournal'
 >;
 
-/** Throws 422 when the user has as many open deposits as allowed. */
-const assertRoom = async (
+/**
+ * Counts the order before the gateway knows of it, so that concurrent requests open no order too many. Throws 422 for one order too
+ * many, and 403 for an erased account.
+ */
+const placeOrder = (
   { store, clock }: RequestDepositDependencies,
   userId: number,
-  session?: ClientSession,
-): Promise<void> => {
-  const since = new Date(clock.now().getTime() - OPEN_LIMIT_MS);
-  const open = await store.payments.countOpenDeposits(userId, since, MAX_OPEN_DEPOSITS, session);
-  if (open >= MAX_OPEN_DEPOSITS)
-    throw invalid({ amount: message('payments.too_many_open_deposits', { max: MAX_OPEN_DEPOSITS }) });
-};
+  id: number,
+): Promise<void> =>
+  store.transaction(async (session) => {
+    const now = clock.now();
+    const orders = await store.wallets.placeOrder(session, userId, { id, at: now });
+    if (orders === undefined) throw forbidden('the account is erased');
+    if (youngOrders(orders, ORDER_LIMIT_MS, now).length > MAX_ORDERS)
+      throw invalid({ amount: message('payments.too_many_orders', { max: MAX_ORDERS }) });
+    const young = youngOrders(orders, OPEN_LIMIT_MS, now).map((order) => order.id);
+    if (young.length <= MAX_OPEN_DEPOSITS) return;
+    const open = young.length - (await store.payments.countClosedDeposits(young, session));
+    if (open > MAX_OPEN_DEPOSITS)
+      throw invalid({ amount: message('payments.too_many_open_deposits', { max: MAX_OPEN_DEPOSITS }) });
+  });
 
 export const createRequestDeposit =
   (dependencies: RequestDepositDependencies): RequestDeposit =>
   async ({ caller, amount, description }, complete) => {
     const { store, clock, random, rates, users, gateway, depositJournal } = dependencies;
     const { userId } = caller;
-    // Checked before the gateway is called; the transaction counts again.
-    const [usersById] = await Promise.all([users.find([userId], caller), assertRoom(dependencies, userId)]);
-    const id = await store.payments.nextId();
+    const [usersById, id] = await Promise.all([users.find([userId], caller), store.payments.nextId()]);
+    await placeOrder(dependencies, userId, id);
     const meta = depositBreakdown(amount, rates);
     const orderId = orderIdOf(id, random.bytes(SECRET_BYTES).toString('hex'));
     // Opened before the insert: an order whose address was never handed out cannot be paid, so it needs no payment.
@@ -69,7 +85,12 @@ export const createRequestDeposit =
       .catch((cause: unknown) => {
         throw providerError(cause);
       });
-    if (order === 'above_ceiling') throw invalid({ amount: message('payments.deposit_above_ceiling') });
+    if (typeof order === 'string') {
+      // After an unknown outcome the order is still counted: the gateway may have opened it.
+      await store.wallets.removeOrder(userId, id);
+      if (order === 'above_ceiling') throw invalid({ amount: message('payments.deposit_above_ceiling') });
+      throw providerError(new Error('the gateway refused the order'));
+    }
     const now = clock.now();
     const payment = newPayment({
       id,
@@ -84,21 +105,15 @@ export const createRequestDeposit =
         trackId: order.trackId,
         orderId,
         state: 'open',
-        checkAt: nextCheckAt(now, now),
+        checkAt: nextCheckAt({ createdAt: now, gateway: null }, now),
         reported: null,
         resolution: null,
       },
     });
     // Written before the insert: after it the payer may get the address, even from the stored reply if this process dies.
     // A journal entry without a deposit does no harm, because the gateway knows whether its order was paid.
-    await depositJournal.begin(id, {
-      payment_id: id,
-      user_id: userId,
-      opened_at: now,
-      track_id: order.trackId,
-      order_id: orderId,
-      meta,
-    });
+    const opened = { payment_id: id, user_id: userId, opened_at: now, track_id: order.trackId };
+    await depositJournal.begin(orderId, { ...opened, order_id: orderId, meta });
     const result = {
       payment: toPaymentResource(payment, caller, usersById.get(userId), undefined),
       paymentUrl: order.paymentUrl,
@@ -106,8 +121,6 @@ export const createRequestDeposit =
     const record = async (session: ClientSession): Promise<void> => {
       // The account may have been erased during the call to the gateway.
       if (!(await store.wallets.lockUnlessErased(session, userId))) throw forbidden('the account is erased');
-      // Counted after the wallet is locked, so concurrent requests of one user count one after the other.
-      await assertRoom(dependencies, userId, session);
       await store.payments.insert(session, payment);
       await complete(session, result);
     };

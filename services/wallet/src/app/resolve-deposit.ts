@@ -1,6 +1,6 @@
 /**
- * An operator closes a disputed deposit once, as credited or as returned to the payer. The operator may repeat the request; anybody else
- * is refused, and the refusal is in the audit log.
+ * An operator closes a disputed deposit once, as credited or as returned to the payer. What an erased account was credited is closed the
+ * same way, but only as returned. The operator may repeat the request; anybody else is refused, and the refusal is in the audit log.
  */
 import type { AuditState } from '@fitness/shared/audit/log.ts';
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
@@ -8,8 +8,16 @@ import { type AppError, conflict, message, notFound } from '@fitness/shared/kern
 import { alreadySettled, decisionMark, isRepeatOf } from '@fitness/shared/kernel/settled-once.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import type { Dependencies } from '../dependencies.ts';
+import { returnedRows } from '../domain/booking.ts';
 import { verifiedFields } from '../domain/deposit.ts';
-import type { DisputeOutcome, DisputeResolution, Payment } from '../domain/payment.ts';
+import { createEntry } from '../domain/ledger.ts';
+import {
+  type DisputeOutcome,
+  type DisputeResolution,
+  isHeldCredit,
+  type Payment,
+} from '../domain/payment.ts';
+import { heldKey } from './hold-credits.ts';
 import { type PaymentResource, toPaymentResource } from './payment-resource.ts';
 import { publishDepositReturned, publishPaymentBooked } from './publish.ts';
 import { depositEntry } from './settle-deposit.ts';
@@ -19,7 +27,10 @@ interface Resolution {
   note: string;
 }
 
-/** Throws 404 for a payment that is not a deposit. Throws 409 for one that is not disputed, or was closed otherwise. */
+/**
+ * Throws 404 for a payment that can never be disputed. Throws 409 for one that is not disputed, or was closed otherwise, and for
+ * `credited` once the account is erased.
+ */
 export type ResolveDeposit = (
   id: number,
   resolution: Resolution,
@@ -31,21 +42,22 @@ export const createResolveDeposit =
   async (id, { outcome, note }, caller) => {
     const { store, clock, users, digest } = dependencies;
     const deposit = await store.payments.find(id);
-    if (deposit?.type !== 'deposit') throw notFound();
+    if (deposit === undefined || deposit.gateway === null) throw notFound();
     // Fetched before the resolution: if identity does not respond, nothing has changed.
     const usersById = await users.find([deposit.userId], caller, { withErased: true });
     const decision = { operatorId: caller.userId, outcome, text: note, key: undefined };
     const mark = decisionMark(digest, `payment ${id}`, decision);
     const { payment, refusal } = await store.transaction(async (session) => {
       const current = (await store.payments.find(id, session)) ?? deposit;
-      const refused = refusalOf(current, mark);
+      const isErased = (await store.wallets.find(session, current.userId))?.erased === true;
+      const refused = refusalOf(current, mark) ?? erasedRefusal(current, outcome, isErased);
       if (refused !== undefined) {
         await recordRefusal(dependencies, session, { deposit: current, note, caller, refusal: refused });
         return { payment: current, refusal: refused };
       }
       if (current.gateway?.state !== 'mismatch') return { payment: current };
       const resolution = { outcome, note, resolvedBy: caller.userId, resolvedAt: clock.now(), mark };
-      return { payment: await resolve(dependencies, session, current, resolution) };
+      return { payment: await resolve(dependencies, session, current, resolution, isErased) };
     });
     if (refusal !== undefined) throw refusal;
     return toPaymentResource(payment, caller, usersById.get(deposit.userId), undefined);
@@ -60,6 +72,16 @@ const refusalOf = ({ gateway }: Payment, mark: string | null): AppError | undefi
   const made = { outcome, operatorId: resolvedBy, at: resolvedAt, mark: resolution.mark, text: { note } };
   return isRepeatOf(made, mark) ? undefined : alreadySettled(made);
 };
+
+/** The balance of an erased account would be of no use to anybody. */
+const erasedRefusal = (
+  { gateway }: Payment,
+  outcome: DisputeOutcome,
+  isErased: boolean,
+): AppError | undefined =>
+  isErased && outcome === 'credited' && gateway?.state === 'mismatch'
+    ? conflict('payments.payer_erased', message('payments.payer_erased'))
+    : undefined;
 
 const recordRefusal = async (
   { store, audit }: Dependencies,
@@ -83,14 +105,14 @@ const resolve = async (
   session: ClientSession,
   deposit: Payment,
   decision: DisputeResolution,
+  isErased: boolean,
 ): Promise<Payment> => {
   const { store, audit } = dependencies;
-  const isErased = (await store.wallets.find(session, deposit.userId))?.erased === true;
   const resolution = isErased ? { ...decision, note: null } : decision;
   const after =
     resolution.outcome === 'credited'
-      ? await credit(dependencies, session, deposit, resolution, isErased)
-      : await giveBack(dependencies, session, deposit.id, resolution);
+      ? await credit(dependencies, session, deposit, resolution)
+      : await giveBack(dependencies, session, deposit, resolution);
   await audit.record(session, {
     actorId: resolution.resolvedBy,
     action: 'deposit.resolve',
@@ -124,11 +146,10 @@ const credit = async (
   session: ClientSession,
   deposit: Payment,
   resolution: DisputeResolution,
-  erased: boolean,
 ): Promise<Payment> => {
   const reported = deposit.gateway?.reported;
   if (reported == null) throw new Error(`The disputed deposit ${deposit.id} has no receipt`);
-  const credited = verifiedFields(deposit, reported, { now: resolution.resolvedAt, erased });
+  const credited = verifiedFields(deposit, reported, resolution.resolvedAt);
   const resolved = assertResolved(
     await store.payments.resolveDispute(session, deposit.id, { resolution, credited }),
   );
@@ -137,18 +158,32 @@ const credit = async (
   return resolved;
 };
 
-/** Books nothing: the operator has returned the money at the gateway. */
+/** The operator has returned the money at the gateway. Only a held credit was booked before, and leaves the ledger now. */
 const giveBack = async (
   { store, outbox }: Pick<Dependencies, 'store' | 'outbox'>,
   session: ClientSession,
-  id: number,
+  deposit: Payment,
   resolution: DisputeResolution,
 ): Promise<Payment> => {
+  const { id } = deposit;
+  if (isHeldCredit(deposit)) await postReturn({ store }, session, id);
   const returned = assertResolved(
     await store.payments.resolveDispute(session, id, { resolution, credited: null }),
   );
   await publishDepositReturned({ outbox }, session, returned);
   return returned;
+};
+
+const postReturn = async (
+  { store }: Pick<Dependencies, 'store'>,
+  session: ClientSession,
+  id: number,
+): Promise<void> => {
+  const held = await store.entries.find(heldKey(id), session);
+  const amount = held?.rows.find(({ account }) => account === 'erased_credits')?.amount;
+  if (amount === undefined) throw new Error(`The credit ${id} of an erased account is not held`);
+  const rows = returnedRows(amount);
+  await store.post(session, createEntry({ key: `returned:${id}`, kind: 'returned', rows, paymentIds: [id] }));
 };
 
 /** The transaction has already read the state, so a concurrent change conflicts and never gets here. */

@@ -45,7 +45,7 @@ export const createRestoreDeposits = (dependencies: RestoreDepositsDependencies)
     const now = clock.now();
     const payment = depositOf(deposit, {
       paymentId: isTaken ? await store.payments.nextId() : deposit.payment_id,
-      checkAt: nextCheckAt(now, now),
+      checkAt: nextCheckAt({ createdAt: now, gateway: null }, now),
     });
     return store.transaction(async (session) => {
       if (!(await store.wallets.lockUnlessErased(session, payment.userId))) return undefined;

@@ -1,9 +1,13 @@
-/** Verifies a deposit with the bank gateway, server to server, and applies the decision. */
+/**
+ * Verifies a deposit with the bank gateway, server to server, and applies the decision. The deposit of an erased payer is not verified,
+ * so that the gateway returns the money by itself. If it was verified before, it is disputed.
+ */
 import type { Dependencies } from '../dependencies.ts';
 import { depositRows } from '../domain/booking.ts';
-import { decideDeposit, type PaidReceipt, verifiedFields } from '../domain/deposit.ts';
+import { type Closure, decideDeposit, type PaidReceipt, verifiedFields } from '../domain/deposit.ts';
 import { createEntry, type LedgerEntry } from '../domain/ledger.ts';
 import { depositMetaOf, type GatewayReceipt, isLeftToOperators, type Payment } from '../domain/payment.ts';
+import { ERASED_CREDIT } from './hold-credits.ts';
 import { providerError } from './provider-error.ts';
 import { publishPaymentBooked } from './publish.ts';
 
@@ -13,12 +17,23 @@ import { publishPaymentBooked } from './publish.ts';
  */
 export type SettleDeposit = (payment: Payment) => Promise<Payment>;
 
+const MISMATCH = 'the gateway took a payment that does not match its deposit';
+
+type SettleDepositDependencies = Pick<
+  Dependencies,
+  'store' | 'outbox' | 'clock' | 'log' | 'gateway' | 'depositJournal'
+>;
+
 export const createSettleDeposit =
-  (dependencies: Pick<Dependencies, 'store' | 'outbox' | 'clock' | 'log' | 'gateway'>): SettleDeposit =>
+  (dependencies: SettleDepositDependencies): SettleDeposit =>
   async (payment) => {
-    const { store, clock, log, gateway } = dependencies;
-    if (payment.isDone || payment.gateway === null || isLeftToOperators(payment)) return payment;
-    const answer = await gateway.verify(payment.gateway.trackId).catch((cause: unknown) => {
+    const { store, clock, gateway } = dependencies;
+    const trackId = payment.gateway?.trackId ?? null;
+    if (payment.isDone || trackId === null || isLeftToOperators(payment)) return payment;
+    const { userId } = payment;
+    const isErased = (await store.wallets.erased([userId])).has(userId);
+    const asked = isErased ? gateway.inquire(trackId) : gateway.verify(trackId);
+    const answer = await asked.catch((cause: unknown) => {
       throw providerError(cause);
     });
     const decision = decideDeposit(payment, answer, clock.now());
@@ -26,31 +41,44 @@ export const createSettleDeposit =
       case 'wait':
         return payment;
       case 'credit':
-        return credit(dependencies, payment, decision.receipt);
+        return (
+          (await credit(dependencies, payment, decision.receipt)) ??
+          dispute(dependencies, payment, decision.receipt)
+        );
       case 'close':
-        await store.payments.closeDeposit(payment.id, decision.state);
+        await close(dependencies, payment, decision);
         return (await store.payments.find(payment.id)) ?? payment;
       case 'dispute':
-        if (await dispute(dependencies, payment, decision.receipt))
-          log.error({ payment_id: payment.id }, 'the gateway took a payment that does not match its deposit');
-        return (await store.payments.find(payment.id)) ?? payment;
+        return dispute(dependencies, payment, decision.receipt);
     }
   };
 
-/** Returns false when the deposit is already disputed or credited. The card number of an erased payer is not stored. */
-const dispute = (
-  { store }: Pick<Dependencies, 'store'>,
+/** Removes the journal entry before the look ends, so that a crash in between repeats both. */
+const close = async (
+  { store, depositJournal }: Pick<Dependencies, 'store' | 'depositJournal'>,
+  { id, gateway }: Payment,
+  { state, checkAt }: Closure,
+): Promise<void> => {
+  // Without a `checkAt` the look has ended before.
+  const isEnd = checkAt === null && gateway !== null && gateway.checkAt !== null;
+  if (isEnd && gateway.orderId !== null) await depositJournal.withdraw(gateway.orderId);
+  await store.payments.closeDeposit(id, { state, checkAt });
+};
+
+/** Has no effect when the deposit is already disputed or credited. The card number of an erased payer is not stored. */
+const dispute = async (
+  { store, log }: Pick<Dependencies, 'store' | 'log'>,
   payment: Payment,
   receipt: GatewayReceipt,
-): Promise<boolean> =>
-  store.transaction(async (session) => {
+): Promise<Payment> => {
+  const { isNew, live } = await store.transaction(async (session) => {
     const live = await store.wallets.lockUnlessErased(session, payment.userId);
-    return store.payments.disputeDeposit(
-      session,
-      payment.id,
-      live ? receipt : { ...receipt, cardNumber: null },
-    );
+    const reported = live ? receipt : { ...receipt, cardNumber: null };
+    return { isNew: await store.payments.disputeDeposit(session, payment.id, reported), live };
   });
+  if (isNew) log.error({ payment_ids: [payment.id] }, live ? MISMATCH : ERASED_CREDIT);
+  return (await store.payments.find(payment.id)) ?? payment;
+};
 
 /** The gateway's confirmation and an operator's credit use the same key, so a deposit is booked once. */
 export const depositEntry = (payment: Payment): LedgerEntry =>
@@ -61,18 +89,21 @@ export const depositEntry = (payment: Payment): LedgerEntry =>
     paymentIds: [payment.id],
   });
 
-/** Returns the stored deposit unchanged if another call has credited or disputed it meanwhile. */
+/**
+ * Returns the stored deposit unchanged if another call has credited or disputed it meanwhile. Undefined if the payer is erased: nothing
+ * is credited.
+ */
 const credit = (
   { store, outbox, clock }: Pick<Dependencies, 'store' | 'outbox' | 'clock'>,
   payment: Payment,
   receipt: PaidReceipt,
-): Promise<Payment> =>
+): Promise<Payment | undefined> =>
   store.transaction(async (session) => {
-    const erased = (await store.wallets.find(session, payment.userId))?.erased === true;
-    const change = verifiedFields(payment, receipt, { now: clock.now(), erased });
+    if ((await store.wallets.find(session, payment.userId))?.erased === true) return undefined;
+    const change = verifiedFields(payment, receipt, clock.now());
     const credited = await store.payments.markDepositDone(session, payment.id, change);
     if (credited === undefined) return (await store.payments.find(payment.id, session)) ?? payment;
-    // This writes the wallet, so a concurrent erasure conflicts and the retry stores no personal data.
+    // This writes the wallet, so a concurrent erasure conflicts and the retry credits nothing.
     await store.post(session, depositEntry(payment));
     await publishPaymentBooked({ outbox }, session, credited);
     return credited;

@@ -1,6 +1,7 @@
-/** Verifies open deposits whose callback did not arrive, until they are credited, closed or expired. */
+/** Verifies deposits whose callback did not arrive: a closed order may be paid until it ends at the gateway (`LOOK_ENDS_MS`). */
 import type { Dependencies } from '../dependencies.ts';
 import { nextCheckAt } from '../domain/deposit.ts';
+import type { HoldCredits } from './hold-credits.ts';
 import type { SettleDeposit } from './settle-deposit.ts';
 
 const BATCH = 50;
@@ -19,12 +20,17 @@ export const createSweepDeposits =
     clock,
     log,
     settleDeposit,
-  }: Pick<Dependencies, 'store' | 'clock' | 'log'> & { settleDeposit: SettleDeposit }): SweepDeposits =>
+    holdCredits,
+  }: Pick<Dependencies, 'store' | 'clock' | 'log'> & {
+    settleDeposit: SettleDeposit;
+    holdCredits: HoldCredits;
+  }): SweepDeposits =>
   async () => {
+    await holdCredits();
     const result = { verified: 0, credited: 0 };
     for (const due of await store.payments.dueDeposits(clock.now(), BATCH)) {
       const now = clock.now();
-      if (!(await store.payments.claimDeposit(due.id, now, nextCheckAt(due.createdAt, now)))) continue;
+      if (!(await store.payments.claimDeposit(due.id, now, nextCheckAt(due, now)))) continue;
       result.verified += 1;
       try {
         const settled = await settleDeposit(due);

@@ -12,10 +12,16 @@ interface PaymentOrder {
 }
 
 export interface PaymentGateway {
-  /** Opens a payment. Not idempotent. `above_ceiling`: the amount is more than the gateway accepts. */
-  request(order: PaymentOrder): Promise<{ trackId: string; paymentUrl: string } | 'above_ceiling'>;
+  /**
+   * Opens a payment. Not idempotent. `refused`: the gateway opened none. `above_ceiling`: because the amount is more than it accepts.
+   */
+  request(
+    order: PaymentOrder,
+  ): Promise<{ trackId: string; paymentUrl: string } | 'above_ceiling' | 'refused'>;
   /** Verifies and settles the payment; safe to repeat. */
   verify(trackId: string): Promise<GatewayAnswer>;
+  /** Like `verify`, but settles nothing: `paid` only if the payment was verified before. */
+  inquire(trackId: string): Promise<GatewayAnswer>;
 }
 
 /** An unusable response: our credentials are rejected, or the format is unknown. */
@@ -85,12 +91,13 @@ export const createZibal = ({ baseUrl, merchant, callbackUrl, http }: ZibalOptio
     request: async ({ amountRial, orderId }) => {
       const { result, body } = await post('request', { amount: amountRial, callbackUrl, orderId });
       if (result === RESULT.aboveCeiling) return 'above_ceiling';
-      if (result !== RESULT.ok) throw new GatewayRefusal(`request: result ${result}`);
+      if (result !== RESULT.ok) return 'refused';
       const order = orderSchema.safeParse(body);
       if (!order.success) throw new GatewayRefusal('request: no track id');
       const { trackId } = order.data;
       return { trackId, paymentUrl: `${baseUrl}/start/${trackId}` };
     },
+    inquire,
     verify: async (trackId) => {
       const { result, body } = await post('verify', { trackId: Number(trackId) });
       switch (result) {

@@ -3,7 +3,7 @@
  * compared with its seals. Each rule compares a few documents of one snapshot.
  */
 import type { Difference } from '@fitness/shared/kernel/seal.ts';
-import { depositRows, holdRows, payoutRows, releaseRows } from './booking.ts';
+import { depositRows, heldRows, holdRows, payoutRows, releaseRows } from './booking.ts';
 import {
   type Account,
   createEntry,
@@ -13,14 +13,14 @@ import {
   walletAccount,
   walletOwner,
 } from './ledger.ts';
-import { balanceEffect, depositMetaOf, isOpenWithdrawal, type Payment } from './payment.ts';
+import { balanceEffect, depositMetaOf, isHeldCredit, isOpenWithdrawal, type Payment } from './payment.ts';
 import { type BookedEntry, isIntact } from './seal.ts';
 
 /** The kinds of entries that a payment must have. */
 const entryKindsOf = (payment: Payment): LedgerEntry['kind'][] => {
   switch (payment.type) {
     case 'deposit':
-      return payment.isDone ? ['deposit'] : [];
+      return payment.isDone ? ['deposit'] : isHeldCredit(payment) ? ['deposit', ...heldKindsOf(payment)] : [];
     case 'withdrawal':
       return [
         'withdrawal',
@@ -32,9 +32,12 @@ const entryKindsOf = (payment: Payment): LedgerEntry['kind'][] => {
     case 'income':
     case 'purchase':
     case 'commission':
-      return ['booking'];
+      return payment.isDone ? ['booking'] : ['booking', ...heldKindsOf(payment)];
   }
 };
+
+const heldKindsOf = ({ gateway }: Payment): LedgerEntry['kind'][] =>
+  gateway?.state === 'returned' ? ['held', 'returned'] : ['held'];
 
 /** Accounts whose rows in an entry of this kind are not determined by its payments. */
 const UNDETERMINED_ACCOUNTS: Readonly<Record<LedgerEntry['kind'], readonly Account[]>> = {
@@ -45,7 +48,13 @@ const UNDETERMINED_ACCOUNTS: Readonly<Record<LedgerEntry['kind'], readonly Accou
   withdrawal: [],
   withdrawal_paid: [],
   withdrawal_rejected: [],
+  held: [],
+  // The hold determines the amount: see differenceOfHold.
+  returned: ['erased_credits', 'gateway_clearing'],
 };
+
+/** What a payment did to the balance when it was booked. */
+const bookedEffect = (payment: Payment): number => balanceEffect({ ...payment, isDone: true });
 
 /** The rows that the payments of an entry determine. */
 const determinedRows = (entry: LedgerEntry, payments: readonly Payment[]): Row[] => {
@@ -66,8 +75,15 @@ const determinedRows = (entry: LedgerEntry, payments: readonly Payment[]): Row[]
     case 'booking':
       return payments.map((booked) => ({
         account: walletAccount(booked.userId),
-        amount: balanceEffect(booked),
+        amount: bookedEffect(booked),
       }));
+    case 'held':
+      return heldRows(
+        userId,
+        payments.reduce((all, booked) => all + bookedEffect(booked), 0),
+      );
+    case 'returned':
+      return [];
   }
 };
 
@@ -150,10 +166,17 @@ export const differenceOfBookings = (payment: Payment, entries: readonly LedgerE
 
 /** Compares the amount that the entries hold for a payment with what its state requires. */
 export const differenceOfHold = (payment: Payment, entries: readonly LedgerEntry[]): Difference => {
-  const byRows = entries
-    .flatMap(({ rows }) => rows)
-    .filter(({ account }) => account === 'held_withdrawals')
-    .reduce((all, { amount }) => all + amount, 0);
+  const heldOn = (account: Account): number =>
+    entries
+      .flatMap(({ rows }) => rows)
+      .filter((row) => row.account === account)
+      .reduce((all, { amount }) => all + amount, 0);
+  const credits = heldOn('erased_credits');
+  const isOpenCredit = isHeldCredit(payment) && payment.gateway?.state === 'mismatch';
+  // A commission belongs to the hold of its income.
+  if (payment.type !== 'commission' && credits > 0 !== isOpenCredit)
+    return `held of the credit ${payment.id} of an erased account are ${credits}`;
+  const byRows = heldOn('held_withdrawals');
   const byState = isOpenWithdrawal(payment) ? payment.amount : 0;
   return byRows === byState
     ? undefined

@@ -123,6 +123,18 @@ export const releaseRows = (userId: number, amount: number): Row[] => [
   { account: walletAccount(userId), amount },
 ];
 
+/** A credit of an erased account leaves its balance. */
+export const heldRows = (userId: number, amount: number): Row[] => [
+  { account: walletAccount(userId), amount: -positive(amount) },
+  { account: 'erased_credits', amount },
+];
+
+/** An operator has returned a held credit. */
+export const returnedRows = (amount: number): Row[] => [
+  { account: 'erased_credits', amount: -positive(amount) },
+  { account: 'gateway_clearing', amount },
+];
+
 /** The store collected the price; no balance changes (specification 2.3, rule 3). */
 export const storePurchaseRows = (amount: number, vatPercent: number): Row[] => [
   { account: 'store_clearing', amount: -exact(amount) },

@@ -1,4 +1,4 @@
-import { DAY_MS, MINUTE_MS } from '@fitness/shared/kernel/clock.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '@fitness/shared/kernel/clock.ts';
 import { describe, expect, test } from '@jest/globals';
 import { decideDeposit, type GatewayAnswer, nextCheckAt, readPaidAt, verifiedFields } from './deposit.ts';
 import { newPayment } from './payment.ts';
@@ -6,6 +6,8 @@ import { newPayment } from './payment.ts';
 const createdAt = new Date('2026-01-15T10:00:00Z');
 const soon = new Date(createdAt.getTime() + MINUTE_MS);
 const late = new Date(createdAt.getTime() + DAY_MS);
+const atTheEnd = new Date(late.getTime() + 3 * DAY_MS);
+const anHourAfter = (time: Date): Date => new Date(time.getTime() + HOUR_MS);
 const payment = newPayment({
   id: 7,
   userId: 1,
@@ -69,8 +71,11 @@ describe('a response of the gateway', () => {
     [12, 'failed'],
     [15, 'failed'],
     [18, 'failed'],
-  ])('an unpaid deposit with status %i is %s', (status, state) => {
-    expect(decideDeposit(payment, { kind: 'unpaid', status }, soon)).toEqual({ kind: 'close', state });
+  ])('an unpaid deposit with status %i is %s, and due again until four days have passed', (status, state) => {
+    const answer: GatewayAnswer = { kind: 'unpaid', status };
+    const closed = { kind: 'close', state };
+    expect(decideDeposit(payment, answer, soon)).toEqual({ ...closed, checkAt: anHourAfter(soon) });
+    expect(decideDeposit(payment, answer, atTheEnd)).toEqual({ ...closed, checkAt: null });
   });
 
   test.each<GatewayAnswer>([
@@ -81,13 +86,15 @@ describe('a response of the gateway', () => {
     { kind: 'unknown_track' },
   ])('a deposit with the response %p waits for a day, then expires', (answer) => {
     expect(decideDeposit(payment, answer, soon)).toEqual({ kind: 'wait' });
-    expect(decideDeposit(payment, answer, late)).toEqual({ kind: 'close', state: 'expired' });
+    const expired = { kind: 'close', state: 'expired' };
+    expect(decideDeposit(payment, answer, late)).toEqual({ ...expired, checkAt: anHourAfter(late) });
+    expect(decideDeposit(payment, answer, atTheEnd)).toEqual({ ...expired, checkAt: null });
   });
 });
 
 describe('a credited deposit', () => {
   test('a credited deposit has the gateway’s data in its meta and the reference on a separate line', () => {
-    expect(verifiedFields(payment, receipt, { now: soon, erased: false })).toEqual({
+    expect(verifiedFields(payment, receipt, soon)).toEqual({
       meta: {
         amount: 10_000,
         gateway_fee: 100,
@@ -104,15 +111,9 @@ describe('a credited deposit', () => {
 
   test('a credit without a reference keeps the description, and one without a time uses the current time', () => {
     const bare = { ...receipt, refNumber: null, paidAt: null };
-    const { meta, description } = verifiedFields(payment, bare, { now: soon, erased: false });
+    const { meta, description } = verifiedFields(payment, bare, soon);
     expect(description).toBe('Top up');
     expect(meta).toMatchObject({ ref_number: null, paid_at: soon.toISOString() });
-  });
-
-  test('a credited deposit of an erased user has no personal data', () => {
-    const { meta, description } = verifiedFields(payment, receipt, { now: soon, erased: true });
-    expect(description).toBeNull();
-    expect(meta.card_number).toBeNull();
   });
 });
 
@@ -129,8 +130,11 @@ test.each([
   expect(readPaidAt(text)).toBe(expected);
 });
 
-test('an open deposit is verified every 2 minutes, and every 15 after half an hour', () => {
-  expect(nextCheckAt(createdAt, soon).getTime() - soon.getTime()).toBe(2 * MINUTE_MS);
+test('an open deposit is verified every 2 minutes, every 15 after half an hour, and a closed one hourly', () => {
+  expect(nextCheckAt(payment, soon).getTime() - soon.getTime()).toBe(2 * MINUTE_MS);
   const later = new Date(createdAt.getTime() + 31 * MINUTE_MS);
-  expect(nextCheckAt(createdAt, later).getTime() - later.getTime()).toBe(15 * MINUTE_MS);
+  expect(nextCheckAt(payment, later).getTime() - later.getTime()).toBe(15 * MINUTE_MS);
+  const { gateway } = payment;
+  const closed = { ...payment, gateway: gateway && { ...gateway, state: 'cancelled' as const } };
+  expect(nextCheckAt(closed, soon)).toEqual(anHourAfter(soon));
 });

@@ -1,5 +1,5 @@
 /** What the bank gateway's response means for a deposit. */
-import { DAY_MS, MINUTE_MS } from '@fitness/shared/kernel/clock.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '@fitness/shared/kernel/clock.ts';
 import { chargedRial } from './booking.ts';
 import { type ClosedState, depositMetaOf, type GatewayReceipt, type Payment } from './payment.ts';
 import type { DepositMeta } from './payment-meta.ts';
@@ -13,9 +13,15 @@ export type GatewayAnswer =
 /** A receipt whose amount is known. */
 export type PaidReceipt = GatewayReceipt & { amountRial: number };
 
+/** `checkAt`: when to query the gateway again; null: never. */
+export interface Closure {
+  state: ClosedState;
+  checkAt: Date | null;
+}
+
 export type DepositDecision =
   | { kind: 'credit'; receipt: PaidReceipt }
-  | { kind: 'close'; state: ClosedState }
+  | ({ kind: 'close' } & Closure)
   | { kind: 'dispute'; receipt: GatewayReceipt }
   | { kind: 'wait' };
 
@@ -26,20 +32,23 @@ const UNDECIDED = new Set([-2, -1, 1, 2]);
 
 /** Age at which an unpaid deposit expires. */
 export const EXPIRES_MS = DAY_MS;
+/** Age until which the gateway is queried about an unpaid deposit: a closed order can still be paid there. */
+export const LOOK_ENDS_MS = EXPIRES_MS + 3 * DAY_MS;
 /** Up to this age a deposit is verified more often. */
 const YOUNG_MS = 30 * MINUTE_MS;
 const YOUNG_INTERVAL_MS = 2 * MINUTE_MS;
 const OLD_INTERVAL_MS = 15 * MINUTE_MS;
+const CLOSED_INTERVAL_MS = HOUR_MS;
 
-/** Limit for a user's open deposits younger than {@link OPEN_LIMIT_MS}, because each one is verified again and again. */
-export const MAX_OPEN_DEPOSITS = 10;
-/** Older deposits are not counted: the payer has abandoned them. */
-export const OPEN_LIMIT_MS = 30 * MINUTE_MS;
-
-/** When to verify a deposit without a callback again: every 2 minutes, after half an hour every 15. */
-export const nextCheckAt = (createdAt: Date, now: Date): Date => {
+/** When to verify a deposit again: every 2 minutes, after half an hour every 15, and every hour once it is closed. */
+export const nextCheckAt = (
+  { createdAt, gateway }: Pick<Payment, 'createdAt' | 'gateway'>,
+  now: Date,
+): Date => {
   const ageMs = now.getTime() - createdAt.getTime();
-  return new Date(now.getTime() + (ageMs < YOUNG_MS ? YOUNG_INTERVAL_MS : OLD_INTERVAL_MS));
+  const openMs = ageMs < YOUNG_MS ? YOUNG_INTERVAL_MS : OLD_INTERVAL_MS;
+  const isClosed = gateway !== null && gateway.state !== 'open';
+  return new Date(now.getTime() + (isClosed ? CLOSED_INTERVAL_MS : openMs));
 };
 
 /** Identifies the payment at the gateway. `secret` is random, so the id cannot be guessed. */
@@ -55,7 +64,13 @@ const isOurOrder = ({ id, gateway }: Payment, orderId: string): boolean =>
 
 /** The gateway verifies only that a track id is paid. Order and amount are compared here: only a match is credited. */
 export const decideDeposit = (payment: Payment, answer: GatewayAnswer, now: Date): DepositDecision => {
-  const expired = now.getTime() - payment.createdAt.getTime() >= EXPIRES_MS;
+  const ageMs = now.getTime() - payment.createdAt.getTime();
+  const expired = ageMs >= EXPIRES_MS;
+  const close = (state: ClosedState): DepositDecision => ({
+    kind: 'close',
+    state,
+    checkAt: ageMs >= LOOK_ENDS_MS ? null : new Date(now.getTime() + CLOSED_INTERVAL_MS),
+  });
   switch (answer.kind) {
     case 'paid': {
       const { receipt } = answer;
@@ -68,11 +83,11 @@ export const decideDeposit = (payment: Payment, answer: GatewayAnswer, now: Date
     }
     case 'unpaid':
       if (answer.status === null || UNDECIDED.has(answer.status)) break;
-      return { kind: 'close', state: answer.status === CANCELLED ? 'cancelled' : 'failed' };
+      return close(answer.status === CANCELLED ? 'cancelled' : 'failed');
     case 'unknown_track':
       break;
   }
-  return expired ? { kind: 'close', state: 'expired' } : { kind: 'wait' };
+  return expired ? close('expired') : { kind: 'wait' };
 };
 
 export interface VerifiedFields {
@@ -80,23 +95,18 @@ export interface VerifiedFields {
   description: string | null;
 }
 
-/** The meta and description of a credited deposit; without personal data when the user is erased. */
-export const verifiedFields = (
-  payment: Payment,
-  receipt: GatewayReceipt,
-  options: { now: Date; erased: boolean },
-): VerifiedFields => {
+/** The meta and description of a credited deposit. */
+export const verifiedFields = (payment: Payment, receipt: GatewayReceipt, now: Date): VerifiedFields => {
   const { refNumber } = receipt;
   const meta: DepositMeta = {
     ...depositMetaOf(payment),
     track_id: payment.gateway?.trackId ?? '',
     ref_number: refNumber,
-    card_number: options.erased ? null : receipt.cardNumber,
-    paid_at: receipt.paidAt ?? options.now.toISOString(),
+    card_number: receipt.cardNumber,
+    paid_at: receipt.paidAt ?? now.toISOString(),
     ...(receipt.amountRial === null ? {} : { charged_rial: receipt.amountRial }),
   };
   const { description } = payment;
-  if (options.erased) return { meta, description: null };
   if (refNumber === null) return { meta, description };
   return { meta, description: description === null ? refNumber : `${description}\n${refNumber}` };
 };

@@ -16,6 +16,8 @@ const PLATFORM_ACCOUNTS = [
   'gateway_fees',
   /** Withdrawals that are neither paid nor rejected. */
   'held_withdrawals',
+  /** What erased accounts were credited, until an operator has returned it. */
+  'erased_credits',
   'revenue',
   'commission',
   'vat',
@@ -38,6 +40,8 @@ export const ENTRY_KINDS = [
   'withdrawal_paid',
   'withdrawal_rejected',
   'store_purchase',
+  'held',
+  'returned',
 ] as const;
 
 export type EntryKind = (typeof ENTRY_KINDS)[number];
@@ -53,7 +57,7 @@ export interface LedgerEntry {
   paymentIds: readonly number[];
 }
 
-/** Thrown by a transaction that would store personal data of an erased account. */
+/** Thrown by a transaction that would store personal data of an erased account, or credit it. */
 export class AccountErased extends Error {
   override name = 'AccountErased';
   readonly userId: number;

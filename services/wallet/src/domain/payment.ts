@@ -4,8 +4,8 @@ import type { DepositMeta, PaymentMeta, WithdrawalMeta } from './payment-meta.ts
 
 /**
  * State of a deposit at the bank gateway. Only `done` is credited. `cancelled`, `failed` and `expired` are not final: the
- * gateway may still report a payment. `mismatch` was paid with a different amount or order, and is disputed until an operator
- * credits or returns it. `returned` is final.
+ * gateway may still report a payment. `mismatch` was paid with a different amount or order, or for an erased account, and is disputed
+ * until an operator credits or returns it. `returned` is final.
  */
 export const GATEWAY_STATES = [
   'open',
@@ -57,15 +57,16 @@ export interface Claim {
   until: Date;
 }
 
-/** A deposit at the bank gateway. */
+/** A deposit at the bank gateway, or an income that is disputed because its account is erased. */
 interface GatewayRecord {
-  trackId: string;
-  /** Our id of the payment at the gateway. It cannot be guessed. */
-  orderId: string;
+  /** Null for an income. */
+  trackId: string | null;
+  /** Our id of the payment at the gateway. It cannot be guessed. Null for an income. */
+  orderId: string | null;
   state: GatewayState;
   /** When the sweep verifies the deposit next; null: never. */
   checkAt: Date | null;
-  /** What the gateway collected. Null unless the deposit is or was disputed. */
+  /** What the gateway collected. Null for an income, and unless the deposit is or was disputed. */
   reported: GatewayReceipt | null;
   resolution: DisputeResolution | null;
 }
@@ -96,7 +97,7 @@ export interface Payment {
   createdAt: Date;
   /** Incremented by every change. */
   version: number;
-  /** Null for payments other than deposits. */
+  /** Null for payments other than deposits, except for incomes of an erased account. */
   gateway: GatewayRecord | null;
   /** Null for payments other than withdrawals, and for those that an older release settled. */
   settlement: Settlement | null;
@@ -120,15 +121,16 @@ export const newPayment = (fields: NewPayment): Payment => ({
   version: 1,
 });
 
-/** How a payment changes the user's spendable balance (specification 2.3, rules 1 and 3). */
+/**
+ * How a payment changes the user's spendable balance (specification 2.3, rules 1 and 3). An income is not done if its account is erased.
+ */
 export const balanceEffect = (
   payment: Pick<Payment, 'type' | 'amount' | 'isDone' | 'rejectedAt'>,
 ): number => {
   switch (payment.type) {
     case 'deposit':
-      return payment.isDone ? payment.amount : 0;
     case 'income':
-      return payment.amount;
+      return payment.isDone ? payment.amount : 0;
     case 'purchase':
     case 'commission':
       return payment.isDone ? -payment.amount : 0;
@@ -173,6 +175,15 @@ export const withoutPersonalData = (payment: Payment): Payment => {
 /** See {@link OPERATOR_STATES}. */
 export const isLeftToOperators = ({ gateway }: Pick<Payment, 'gateway'>): boolean =>
   gateway !== null && (OPERATOR_STATES as readonly string[]).includes(gateway.state);
+
+/**
+ * Whether the payment was booked, and then taken out of the balance of an erased account. Only a booked deposit has the track id in
+ * its meta.
+ */
+export const isHeldCredit = (payment: Pick<Payment, 'type' | 'meta' | 'isDone' | 'gateway'>): boolean => {
+  if (payment.isDone || !isLeftToOperators(payment)) return false;
+  return payment.type === 'income' || (payment.meta !== null && 'track_id' in payment.meta);
+};
 
 /** Throws for a payment that is not a deposit. */
 export const depositMetaOf = ({ id, meta }: Pick<Payment, 'id' | 'meta'>): DepositMeta => {

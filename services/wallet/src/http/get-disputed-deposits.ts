@@ -12,8 +12,8 @@ export const getDisputedDepositsRoute = ({ listDisputedDeposits }: UseCases, bas
     summary: 'List disputed deposits',
     description:
       'Returns the deposits for which the bank gateway took a different amount than requested, or took it for a different ' +
-      'order, newest first. Nothing is credited until an operator resolves the deposit with `POST ' +
-      '/payments/{id}/resolve`. Requires `payments.view_all`.',
+      'order, newest first. Deposits and incomes of erased accounts are among them. Nothing is credited until an operator ' +
+      'resolves the payment with `POST /payments/{id}/resolve`. Requires `payments.view_all`.',
     tag: 'Payments',
     pages: ['ops'],
     access: 'user',

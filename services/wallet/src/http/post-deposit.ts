@@ -22,7 +22,8 @@ export const postDepositRoute = ({ requestDeposit }: UseCases, idempotency: Idem
       'Opens a payment at the bank gateway and records the deposit. Send the payer to `payment_url`. The gateway’s fee is ' +
       'charged on top of `amount` (see `meta`). The amount is credited to the wallet once the gateway confirms the ' +
       'payment. You may have at most ten open deposits: those of the last 30 minutes that are neither paid, cancelled nor ' +
-      'expired. One more returns 422 under `amount`. If the gateway returns no usable response, the request fails with 500 ' +
+      'expired. You may start at most 50 deposits in 24 hours, including cancelled ones. One more returns 422 under ' +
+      '`amount`. A repeated `Idempotency-Key` does not count. If the gateway returns no usable response, the request fails with 500 ' +
       '`payments.provider_error`. Requires `payments.view_own`.',
     tag: 'Payments',
     access: 'user',

@@ -17,10 +17,10 @@ export const postResolutionRoute = ({ resolveDeposit }: UseCases): Route =>
     summary: 'Resolve a disputed deposit',
     description:
       'Closes a disputed deposit and notifies its user. `credited` adds the requested amount to the wallet, whatever the ' +
-      'gateway took. `returned` adds nothing: the operator has returned the money to the payer. Repeating your request with ' +
-      'the same outcome and note returns the payment as it is. Any other request for a deposit that is not disputed returns ' +
-      '409 and is recorded in the audit log. Only a log-in session may do this. ' +
-      'Requires `payments.resolve_disputes`.',
+      'gateway took. `returned` adds nothing: the operator has returned the money to the payer. A credit of an erased account ' +
+      'can only be `returned`: `credited` returns 409. Repeating your request with the same outcome and note returns the ' +
+      'payment as it is. Any other request returns 409 and is recorded in the audit log, including one for a deposit that is ' +
+      'not disputed. Only a log-in session may do this. Requires `payments.resolve_disputes`.',
     tag: 'Payments',
     pages: ['ops'],
     access: 'user',

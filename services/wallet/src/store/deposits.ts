@@ -3,22 +3,25 @@ import { type PageOf, type PageRequest, toPage } from '@fitness/shared/kernel/pa
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
 import { countMatches } from '@fitness/shared/mongo/count-matches.ts';
 import { createDueRowQueue } from '@fitness/shared/mongo/due-queue.ts';
-import type { VerifiedFields } from '../domain/deposit.ts';
+import type { Closure, VerifiedFields } from '../domain/deposit.ts';
 import {
-  type ClosedState,
   type DisputeResolution,
   type GatewayReceipt,
   OPERATOR_STATES,
   type Payment,
 } from '../domain/payment.ts';
+import type { DepositMeta } from '../domain/payment-meta.ts';
 import type { Models, PaymentDocument } from './models.ts';
 import { fromDocument, toReportedDocument, toResolutionDocument } from './payment-document.ts';
 
 export interface Deposits {
   /** Returns the credited deposit, or undefined when it is already credited or disputed. */
   markDepositDone(session: ClientSession, id: number, change: VerifiedFields): Promise<Payment | undefined>;
-  /** Closes a deposit that is not credited. False when it is credited, disputed or already closed with this state. */
-  closeDeposit(id: number, state: ClosedState): Promise<boolean>;
+  /**
+   * Closes a deposit that is not credited, and says when it is due again. One that is already closed with this state changes only if
+   * it is never due again.
+   */
+  closeDeposit(id: number, closure: Closure): Promise<void>;
   /** Sets the state `mismatch`. False when the deposit is already disputed or credited. */
   disputeDeposit(session: ClientSession, id: number, reported: GatewayReceipt): Promise<boolean>;
   /**
@@ -29,29 +32,77 @@ export interface Deposits {
     id: number,
     change: { resolution: DisputeResolution; credited: VerifiedFields | null },
   ): Promise<Payment | undefined>;
-  /** Deposits in state `mismatch`, newest first. `userId`: those of one user. */
+  /** The newest deposits and incomes of a user that are in the balance. */
+  newestCredits(session: ClientSession, userId: number): Promise<Payment[]>;
+  /** Takes payments of an erased account out of its balance, and disputes the deposits and incomes. */
+  holdPayments(session: ClientSession, payments: readonly Payment[]): Promise<void>;
+  /** Payments in state `mismatch`, newest first. `userId`: those of one user. */
   openDisputes(request: PageRequest, userId?: number): Promise<PageOf<Payment>>;
-  /** Open deposits of the user that were opened after `since`; at most `limit` are counted. */
-  countOpenDeposits(userId: number, since: Date, limit: number, session?: ClientSession): Promise<number>;
-  /** Open deposits that are due for verification; users take turns. */
+  /** How many of these payments are stored and no longer open at the gateway. */
+  countClosedDeposits(ids: readonly number[], session: ClientSession): Promise<number>;
+  /** Deposits that are due for verification; users take turns. */
   dueDeposits(now: Date, limit: number): Promise<Payment[]>;
   /** Postpones a due deposit to `until`. False when another replica has claimed it. */
   claimDeposit(id: number, now: Date, until: Date): Promise<boolean>;
 }
+
+/** What the gateway collected for a credited deposit of an erased account. */
+const receiptIn = (meta: DepositMeta): GatewayReceipt => ({
+  amountRial: meta.charged_rial ?? null,
+  orderId: null,
+  refNumber: meta.ref_number ?? null,
+  cardNumber: null,
+  paidAt: meta.paid_at ?? null,
+});
 
 /**
  * Two stages, which MongoDB combines into one condition: an index has the fields of the first, so that every planner uses it (ADR 101).
  * Open disputes have an index of their own.
  */
 const disputesOf = (userId: number | undefined): { $match: object }[] => [
-  ...(userId === undefined ? [] : [{ $match: { user_id: userId, type: 'deposit', is_done: false } }]),
+  ...(userId === undefined
+    ? []
+    : [{ $match: { user_id: userId, type: { $in: ['deposit', 'income'] }, is_done: false } }]),
   { $match: { 'gateway.state': 'mismatch' } },
 ];
 
-/** Deposits whose payment differs from what was asked for, until an operator resolves them. */
+/** More than an account can be credited between the erasure and its event. */
+const NEWEST = 200;
+
+/** Deposits and incomes that operators decide about. */
 const createDisputes = ({
   payments,
-}: Models): Pick<Deposits, 'disputeDeposit' | 'resolveDispute' | 'openDisputes'> => ({
+}: Models): Pick<
+  Deposits,
+  'disputeDeposit' | 'resolveDispute' | 'openDisputes' | 'newestCredits' | 'holdPayments'
+> => ({
+  newestCredits: async (session, userId) => {
+    const newest = await payments
+      .find({ user_id: userId }, null, { session })
+      .sort({ _id: -1 })
+      .limit(NEWEST)
+      .lean<PaymentDocument[]>();
+    return newest
+      .map(fromDocument)
+      .filter(({ type, isDone }) => isDone && (type === 'deposit' || type === 'income'));
+  },
+  holdPayments: async (session, held) => {
+    for (const { id, type, meta } of held) {
+      const state = { 'gateway.state': 'mismatch', 'gateway.check_at': null };
+      const change =
+        type === 'deposit' && meta !== null && 'payable_amount' in meta
+          ? { ...state, 'gateway.reported': toReportedDocument(receiptIn(meta)) }
+          : type === 'income'
+            ? { gateway: { state: 'mismatch', check_at: null, reported: null, resolution: null } }
+            : {};
+      const filter = { _id: id, is_done: true };
+      await payments.updateOne(
+        filter,
+        { $set: { ...change, is_done: false }, $inc: { version: 1 } },
+        { session },
+      );
+    }
+  },
   disputeDeposit: async (session, id, reported) => {
     const disputed = await payments.updateOne(
       { _id: id, type: 'deposit', is_done: false, 'gateway.state': trusted({ $nin: [...OPERATOR_STATES] }) },
@@ -70,7 +121,7 @@ const createDisputes = ({
   resolveDispute: async (session, id, { resolution, credited }) => {
     const resolved = await payments
       .findOneAndUpdate(
-        { _id: id, type: 'deposit', is_done: false, 'gateway.state': 'mismatch' },
+        { _id: id, is_done: false, 'gateway.state': 'mismatch' },
         {
           $set: {
             ...(credited === null ? {} : { is_done: true, ...credited }),
@@ -127,27 +178,18 @@ export const createDeposits = (models: Models): Deposits => {
         .lean<PaymentDocument>();
       return done === null ? undefined : fromDocument(done);
     },
-    closeDeposit: async (id, state) => {
-      const closed = await payments.updateOne(
-        {
-          _id: id,
-          type: 'deposit',
-          is_done: false,
-          'gateway.state': trusted({ $nin: [state, ...OPERATOR_STATES] }),
-        },
-        { $set: { 'gateway.state': state, 'gateway.check_at': null }, $inc: { version: 1 } },
+    closeDeposit: async (id, { state, checkAt }) => {
+      const excluded = checkAt === null ? [...OPERATOR_STATES] : [state, ...OPERATOR_STATES];
+      await payments.updateOne(
+        { _id: id, type: 'deposit', is_done: false, 'gateway.state': trusted({ $nin: excluded }) },
+        { $set: { 'gateway.state': state, 'gateway.check_at': checkAt }, $inc: { version: 1 } },
       );
-      return closed.modifiedCount === 1;
     },
-    countOpenDeposits: async (userId, since, limit, session) => {
-      const open = await payments
-        .find({ user_id: userId, 'gateway.state': 'open', created_at: trusted({ $gt: since }) }, { _id: 1 })
-        .session(session ?? null)
-        .limit(limit)
-        .lean();
-      return open.length;
-    },
-    // Only open deposits have a `check_at`.
+    countClosedDeposits: (ids, session) =>
+      payments
+        .countDocuments({ _id: trusted({ $in: [...ids] }), 'gateway.state': trusted({ $ne: 'open' }) })
+        .session(session),
+    // Deposits that are never verified again have no `check_at`.
     dueDeposits: createDueRowQueue(payments, { due: 'gateway.check_at', user: 'user_id' }, fromDocument),
     claimDeposit: async (id, now, until) => {
       const claimed = await payments.updateOne(

@@ -4,6 +4,7 @@ import { PAYMENT_TYPES, type PaymentType } from '@fitness/contracts/payment-type
 import { erase, personalFieldsOf, pseudonymise, retain, schemaOf } from '@fitness/shared/mongo/privacy.ts';
 import { type Connection, type Model, Schema } from 'mongoose';
 import { ENTRY_KINDS, type EntryKind } from '../domain/ledger.ts';
+import type { PlacedOrder } from '../domain/order-limits.ts';
 import {
   type Claim,
   DISPUTE_OUTCOMES,
@@ -24,6 +25,8 @@ export interface WalletDocument {
   erased_at: Date | null;
   /** The last payment whose personal data the erasure has removed. */
   erased_through?: number;
+  /** The newest orders at the bank gateway, the oldest first. */
+  orders?: PlacedOrder[];
 }
 
 export interface PaymentDocument {
@@ -65,8 +68,8 @@ export interface ResolutionDocument {
 }
 
 interface GatewayDocument {
-  track_id: string;
-  order_id: string;
+  track_id?: string;
+  order_id?: string;
   state: GatewayState;
   check_at: Date | null;
   reported: ReportedDocument | null;
@@ -94,8 +97,15 @@ const exactAmount = {
   validate: { validator: Number.isSafeInteger, message: 'not an exact whole amount' },
 };
 
+/** The wallets of erased accounts with a balance: a few, of which most are empty again soon. */
+export const ERASED_WITH_BALANCE = { erased_at: { $gt: new Date(0) }, balance: { $gt: 0 } };
+
 const walletSchema = schemaOf<WalletDocument>(
-  { collection: 'wallets', versionKey: false },
+  {
+    collection: 'wallets',
+    versionKey: false,
+    nested: { orders: { type: [new Schema({ id: Number, at: Date }, { _id: false })], default: undefined } },
+  },
   pseudonymise('the user id', { _id: { type: Number, required: true } }),
   retain('the sum of the payments, and the time of the erasure', {
     balance: exactAmount,
@@ -105,7 +115,8 @@ const walletSchema = schemaOf<WalletDocument>(
     erased_at: { type: Date, default: null },
     erased_through: Number,
   }),
-);
+  retain('limits the orders of a day: ids and times of payments, which stay', 'orders.id', 'orders.at'),
+).index({ erased_at: 1 }, { partialFilterExpression: ERASED_WITH_BALANCE });
 
 const reportedSchema = new Schema<ReportedDocument>(
   {
@@ -131,8 +142,8 @@ const resolutionSchema = new Schema<ResolutionDocument>(
 
 const gatewaySchema = new Schema<GatewayDocument>(
   {
-    track_id: { type: String, required: true },
-    order_id: { type: String, required: true },
+    track_id: String,
+    order_id: String,
     state: { type: String, enum: GATEWAY_STATES, required: true },
     check_at: { type: Date, default: null },
     reported: { type: reportedSchema, default: null },
@@ -206,10 +217,6 @@ const paymentSchema = schemaOf<PaymentDocument>(
   .index({ type: 1, is_done: 1, is_rejected: 1, created_at: 1, _id: 1 })
   .index({ 'gateway.track_id': 1 }, { unique: true, ...OF_DEPOSITS })
   .index({ 'gateway.check_at': 1 }, OF_DEPOSITS)
-  .index(
-    { user_id: 1, 'gateway.state': 1, created_at: 1 },
-    { partialFilterExpression: { 'gateway.state': 'open' } },
-  )
   .index({ 'gateway.state': 1, _id: 1 }, { partialFilterExpression: { 'gateway.state': 'mismatch' } });
 
 const entrySchema = schemaOf<EntryDocument>(

@@ -54,8 +54,8 @@ export const fromDocument = (document: PaymentDocument): Payment => ({
     document.gateway === null
       ? null
       : {
-          trackId: document.gateway.track_id,
-          orderId: document.gateway.order_id,
+          trackId: document.gateway.track_id ?? null,
+          orderId: document.gateway.order_id ?? null,
           state: document.gateway.state,
           checkAt: document.gateway.check_at,
           reported:
@@ -86,8 +86,8 @@ export const toDocument = (payment: Payment): PaymentDocument => ({
     payment.gateway === null
       ? null
       : {
-          track_id: payment.gateway.trackId,
-          order_id: payment.gateway.orderId,
+          ...(payment.gateway.trackId !== null && { track_id: payment.gateway.trackId }),
+          ...(payment.gateway.orderId !== null && { order_id: payment.gateway.orderId }),
           state: payment.gateway.state,
           check_at: payment.gateway.checkAt,
           reported: payment.gateway.reported === null ? null : toReportedDocument(payment.gateway.reported),

@@ -8,7 +8,7 @@ const SHOWN = { type: 1, is_done: 1, is_rejected: 1, meta: 1, gateway: 1 };
 
 /** Every payment changes, so a concurrent settlement conflicts and its retry sees that the account is erased. */
 const changeOf = ({ type, is_done, is_rejected, meta, gateway }: Erased): Record<string, object> => {
-  const isPaidDeposit = type === 'deposit' && is_done;
+  const isPaidDeposit = type === 'deposit' && meta !== null && 'card_number' in meta;
   const isClosedWithdrawal = type === 'withdrawal' && (is_done || is_rejected) && meta !== null;
   const { reported = null, resolution = null } = gateway ?? {};
   return {

@@ -132,8 +132,11 @@ export const createPayments = (models: Models, sequences: Sequences): Payments =
       payments.countDocuments({ user_id: userId, type: 'withdrawal', is_done: false, is_rejected: false }),
     waiting: async () => {
       const [deposit, withdrawal, dispute] = await Promise.all([
-        // Only open deposits have a `check_at`.
-        countWaiting(payments, { 'gateway.check_at': trusted({ $gt: new Date(0) }) }),
+        // Every open deposit has a `check_at`, which has an index.
+        countWaiting(payments, {
+          'gateway.check_at': trusted({ $gt: new Date(0) }),
+          'gateway.state': 'open',
+        }),
         countWaiting(payments, { type: 'withdrawal', is_done: false, is_rejected: false }),
         countWaiting(payments, { 'gateway.state': 'mismatch' }),
       ]);

@@ -23,11 +23,17 @@ export interface Store {
    * with its first write, before it has done any work.
    *
    * Throws {@link AlreadyBooked} for a key that is already booked, `payments.insufficient_balance` and `payments.balance_limit`.
-   * Throws `AccountErased` when an erased account has a payment with a description. Abort the transaction after any of these.
+   * Throws `AccountErased` when an erased account has an income or a payment with a description, unless it is one of `erased`. Abort
+   * the transaction after any of these.
    * A repeated key may fail because of the balance first. If the client chose the key, check then whether it is booked
    * (app/book.ts).
    */
-  post(session: ClientSession, entry: LedgerEntry, payments?: readonly Payment[]): Promise<void>;
+  post(
+    session: ClientSession,
+    entry: LedgerEntry,
+    payments?: readonly Payment[],
+    erased?: ReadonlySet<number>,
+  ): Promise<void>;
   /**
    * Runs `work` in one transaction. May run it several times, for example after it has created a missing wallet. Throws
    * `unavailable` when conflicts last until the transaction deadline.
@@ -42,9 +48,9 @@ const MAX_MISSING_WALLETS = 200;
  * Adds a move of 0 for users whose payments cancel out. A concurrent erasure of their account then conflicts with the insert
  * of their descriptions.
  */
-const withUnmoved = (moves: readonly WalletMove[], described: ReadonlySet<number>): WalletMove[] => {
+const withUnmoved = (moves: readonly WalletMove[], live: ReadonlySet<number>): WalletMove[] => {
   const moved = new Set(moves.map(({ userId }) => userId));
-  const unmoved = [...described].filter((userId) => !moved.has(userId));
+  const unmoved = [...live].filter((userId) => !moved.has(userId));
   return [...moves, ...unmoved.map((userId) => ({ userId, amount: 0 }))].sort(
     (one, other) => one.userId - other.userId,
   );
@@ -60,12 +66,15 @@ export const createStore = (connection: Connection, sequences: Sequences, clock:
     wallets,
     entries,
     payments,
-    post: async (session, entry, newPayments = []) => {
-      const described = new Set(
-        newPayments.filter(({ description }) => description !== null).map(({ userId }) => userId),
+    post: async (session, entry, newPayments = [], erased = new Set()) => {
+      const live = new Set(
+        newPayments
+          .filter(({ description, type }) => description !== null || type === 'income')
+          .map(({ userId }) => userId)
+          .filter((userId) => !erased.has(userId)),
       );
-      const moves = withUnmoved(walletMoves(entry), described);
-      const optionsOf = ({ userId }: WalletMove) => ({ storesPersonalData: described.has(userId) });
+      const moves = withUnmoved(walletMoves(entry), live);
+      const optionsOf = ({ userId }: WalletMove) => ({ mustBeLive: live.has(userId) });
       const refused = await bulkWrite(session, {
         updates: moves.map((move) => wallets.updateOf(move, optionsOf(move))),
         inserts: [entries.insertOf(entry, clock.now()), payments.insertOf(newPayments)],

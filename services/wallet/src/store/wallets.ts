@@ -4,8 +4,9 @@ import { ignoreDuplicate } from '@fitness/shared/mongo/transaction.ts';
 import { balanceFull, insufficientBalance } from '../domain/balance.ts';
 import { AccountErased } from '../domain/ledger.ts';
 import { exact } from '../domain/money.ts';
+import { MAX_ORDERS, type PlacedOrder } from '../domain/order-limits.ts';
 import type { Update } from './bulk-write.ts';
-import type { Models, WalletDocument } from './models.ts';
+import { ERASED_WITH_BALANCE, type Models, type WalletDocument } from './models.ts';
 
 /** Adds `amount` (signed, whole Tooman) to the balance of a user. */
 export interface WalletMove {
@@ -14,8 +15,8 @@ export interface WalletMove {
 }
 
 interface MoveOptions {
-  /** Whether the transaction stores personal data of the user. If so, their account must not have been erased. */
-  storesPersonalData: boolean;
+  /** Whether the account must not have been erased, because the transaction credits it or stores its personal data. */
+  mustBeLive: boolean;
 }
 
 interface WalletState {
@@ -39,7 +40,7 @@ export class MissingWallet extends Error {
 export interface Wallets {
   /**
    * The update for a move. It always changes the document, so two bookings on one wallet conflict. It matches no wallet whose
-   * balance would fall below zero or exceed 2^53 - 1. With `storesPersonalData`, it matches no wallet of an erased account.
+   * balance would fall below zero or exceed 2^53 - 1. With `mustBeLive`, it matches no wallet of an erased account.
    */
   updateOf(move: WalletMove, options: MoveOptions): Update;
   /**
@@ -52,6 +53,13 @@ export interface Wallets {
    * personal data is stored after it.
    */
   lockUnlessErased(session: ClientSession, userId: number): Promise<boolean>;
+  /**
+   * Locks the wallet like {@link lockUnlessErased}, and adds an order. Returns the newest orders, one more than the limit of a day, or
+   * undefined for an erased account.
+   */
+  placeOrder(session: ClientSession, userId: number, order: PlacedOrder): Promise<PlacedOrder[] | undefined>;
+  /** Removes an order that the gateway refused. */
+  removeOrder(userId: number, id: number): Promise<void>;
   /** Undefined for a user without a wallet. */
   find(session: ClientSession, userId: number): Promise<WalletState | undefined>;
   /** Creates the wallet of a user unless it exists. */
@@ -60,8 +68,10 @@ export interface Wallets {
   balance(userId: number): Promise<number>;
   /** Spendable balances by user id, in the order of the ids; 0 without a wallet. */
   balances(userIds: readonly number[]): Promise<Map<number, number>>;
-  /** The erased accounts with a balance, for use after a restore. Reads the whole collection. */
+  /** The erased accounts with a balance, ordered by user id. */
   erasedWithBalance(): Promise<{ userId: number; balance: number }[]>;
+  /** Those of the users whose account is erased. */
+  erased(userIds: readonly number[]): Promise<Set<number>>;
   /** Marks the wallet of an erased account. */
   markErased(session: ClientSession, userId: number, at: Date): Promise<void>;
   /** The wallets of users above `userId`, ordered by user id; for the audit. */
@@ -80,13 +90,21 @@ const fromDocument = (document: WalletDocument): WalletState => ({
 /** Reads of many wallets, for the audit and after a restore. */
 const createAuditReads = (
   wallets: Models['wallets'],
-): Pick<Wallets, 'erasedWithBalance' | 'after' | 'owners'> => ({
+): Pick<Wallets, 'erasedWithBalance' | 'erased' | 'after' | 'owners'> => ({
   erasedWithBalance: async () => {
+    const { erased_at, balance } = ERASED_WITH_BALANCE;
     const documents = await wallets
-      .find({ erased_at: trusted({ $ne: null }), balance: trusted({ $gt: 0 }) })
-      .sort({ _id: 1 })
+      .find({ erased_at: trusted(erased_at), balance: trusted(balance) })
       .lean<WalletDocument[]>();
-    return documents.map(({ _id, balance }) => ({ userId: _id, balance }));
+    return documents
+      .map((document) => ({ userId: document._id, balance: document.balance }))
+      .sort((one, other) => one.userId - other.userId);
+  },
+  erased: async (userIds) => {
+    const documents = await wallets
+      .find({ _id: trusted({ $in: [...userIds] }), erased_at: trusted({ $ne: null }) }, { _id: 1 })
+      .lean<WalletDocument[]>();
+    return new Set(documents.map(({ _id }) => _id));
   },
   after: async (userId, limit, session) => {
     const documents = await wallets
@@ -109,6 +127,9 @@ export const createWallets = ({ wallets }: Models): Wallets => {
     const document = await wallets.findById(userId).session(session).lean<WalletDocument>();
     return document === null ? undefined : fromDocument(document);
   };
+  const assertExists = async (session: ClientSession, userId: number): Promise<void> => {
+    if ((await find(session, userId)) === undefined) throw new MissingWallet(userId);
+  };
   const balances: Wallets['balances'] = async (userIds) => {
     const unique = [...new Set(userIds)];
     const documents = await wallets.find({ _id: trusted({ $in: unique }) }, { balance: 1 }).lean();
@@ -116,18 +137,18 @@ export const createWallets = ({ wallets }: Models): Wallets => {
     return new Map(unique.map((userId) => [userId, stored.get(userId) ?? 0]));
   };
   return {
-    updateOf: ({ userId, amount }, { storesPersonalData }) => {
+    updateOf: ({ userId, amount }, { mustBeLive }) => {
       exact(amount);
       const balance = amount < 0 ? { $gte: -amount } : { $lte: Number.MAX_SAFE_INTEGER - amount };
       return {
         collection: wallets.collection,
-        filter: { _id: userId, balance, ...(storesPersonalData ? { erased_at: null } : {}) },
+        filter: { _id: userId, balance, ...(mustBeLive ? { erased_at: null } : {}) },
         change: { $inc: { balance: amount, version: 1 } },
       };
     },
-    refusalOf: async (session, { userId, amount }, { storesPersonalData }) => {
-      const wallet = amount < 0 && !storesPersonalData ? undefined : await find(session, userId);
-      if (storesPersonalData && wallet?.erased === true) return new AccountErased(userId);
+    refusalOf: async (session, { userId, amount }, { mustBeLive }) => {
+      const wallet = amount < 0 && !mustBeLive ? undefined : await find(session, userId);
+      if (mustBeLive && wallet?.erased === true) return new AccountErased(userId);
       if (amount < 0) return insufficientBalance(userId);
       return wallet === undefined ? new MissingWallet(userId) : balanceFull(userId, amount);
     },
@@ -137,9 +158,22 @@ export const createWallets = ({ wallets }: Models): Wallets => {
         { $inc: { version: 1 } },
         { session },
       );
-      if (locked.matchedCount === 1) return true;
-      if ((await find(session, userId)) === undefined) throw new MissingWallet(userId);
-      return false;
+      if (locked.matchedCount === 0) await assertExists(session, userId);
+      return locked.matchedCount === 1;
+    },
+    placeOrder: async (session, userId, order) => {
+      const placed = await wallets
+        .findOneAndUpdate(
+          { _id: userId, erased_at: null },
+          { $push: { orders: { $each: [order], $slice: -(MAX_ORDERS + 1) } }, $inc: { version: 1 } },
+          { session, returnDocument: 'after' },
+        )
+        .lean<WalletDocument>();
+      if (placed === null) await assertExists(session, userId);
+      return placed?.orders;
+    },
+    removeOrder: async (userId, id) => {
+      await wallets.updateOne({ _id: userId }, { $pull: { orders: { id } } });
     },
     find,
     insertIfMissing: async (userId) => {
