@@ -23,12 +23,32 @@ export const grpcClient = <Definition extends Parameters<typeof createGrpcClient
   return createGrpcClient({ definition, address, target, signer, deadlineMs: 30_000 });
 };
 
-/** Books on a wallet in the name of content, which sells from wallets. */
+/** Books in the name of the processes that may: store-billing debits a wallet, content sells. */
 export const openWallet = () => {
-  const client = grpcClient(grpcDefinitions.wallet(), 'content', 'wallet');
-  return (user_id: number, type: 'income' | 'purchase', amount: number) =>
-    client.call('Book', { idempotency_key: randomUUID(), bookings: [{ user_id, type, amount }] });
+  const [content, storeBilling] = (['content', 'store-billing'] as const).map((from) =>
+    grpcClient(grpcDefinitions.wallet(), from, 'wallet'),
+  );
+  return {
+    debit: (user_id: number, amount: number) => {
+      const bookings = [{ user_id, type: 'purchase', amount }];
+      return storeBilling?.call('Book', { idempotency_key: randomUUID(), bookings });
+    },
+    /** The income of a sale; the buyer must have the amount. */
+    credit: (user_id: number, buyer: number, amount: number) => {
+      const bookings = [
+        { user_id: buyer, type: 'purchase', amount },
+        { user_id, type: 'income', amount },
+      ];
+      return content?.call('Book', { idempotency_key: randomUUID(), bookings });
+    },
+  };
 };
+
+/** Sets a balance without a payment, so the audit of this data is meaningless. */
+export const setBalance = (database: Database, userId: number, balance: number) =>
+  database
+    .collection<{ _id: number }>('wallets')
+    .updateOne({ _id: userId }, { $set: { balance, version: 0, erased_at: null } }, { upsert: true });
 
 export type Database = Awaited<ReturnType<typeof connectMongo>>;
 

@@ -4,12 +4,14 @@ import { toTextDocuments } from '@fitness/shared/lists/texts.ts';
 import { LOGIN_FIELDS, loginKey } from '../services/identity/src/domain/login.ts';
 import { searchGrams } from '../services/identity/src/domain/search-text.ts';
 import type { StoredUser } from '../services/identity/src/store/user-document.ts';
-import { type Database, openDatabase, openWallet } from './product.ts';
+import { type Database, openDatabase, openWallet, setBalance } from './product.ts';
 import { batches, insertAll, raiseSequence } from './seed-rows.ts';
 
 /** Ids above the product's own and below those of other benchmarks. */
 const [FIRST_ID, END_ID] = [500_000_000, 600_000_000];
 const INCOME = 1_000;
+/** A wallet without an account. */
+const BUYER = END_ID;
 
 /** The ids that are missing until there are `count` rows, in batches. */
 const missing = async (database: Database, collection: string, count: number): Promise<number[][]> => {
@@ -54,15 +56,17 @@ export const seedUsers = async (count: number, accountId: number): Promise<void>
  * seal them during a measurement.
  */
 export const seedPayments = async (count: number, accountId: number): Promise<void> => {
-  await openWallet()(accountId, 'income', INCOME);
   const database = await openDatabase('wallet');
+  await setBalance(database, BUYER, INCOME);
+  await openWallet().credit(accountId, BUYER, INCOME);
   const payment = await database.collection('payments').findOne({ user_id: accountId, type: 'income' });
   const entry = await database.collection('ledger_entries').findOne({ payment_ids: payment?._id });
   const wallet = await database.collection<{ _id: number }>('wallets').findOne({ _id: accountId });
   for (const ids of await missing(database, 'wallets', count)) {
     const entries = ids.map((id) => {
-      const [first, ...others] = entry?.rows ?? [];
-      const rows = [{ ...first, account: `wallet:${id}` }, ...others];
+      const rows = entry?.rows.map((row: { account: string }) =>
+        row.account === `wallet:${accountId}` ? { ...row, account: `wallet:${id}` } : row,
+      );
       return { ...entry, _id: `booking:copy-${id}`, payment_ids: [id], rows, seal: 1 };
     });
     await insertAll(database, 'ledger_entries', entries);

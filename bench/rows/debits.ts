@@ -8,7 +8,7 @@ import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import { SECONDS } from '../config.ts';
 import { CONNECTIONS } from '../load.ts';
 import { measure, runCalls, type Work } from '../measure.ts';
-import { openPeerDatabase, openWallet } from '../product.ts';
+import { openDatabase, openPeerDatabase, openWallet, setBalance } from '../product.ts';
 
 const WALLETS = 1_000;
 const GOAL = 0.6;
@@ -55,11 +55,13 @@ const openTransactions = async () => {
 };
 
 export const debits = async (): Promise<Work> => {
-  const book = openWallet();
-  await measure(WALLETS, CONNECTIONS, (index) => book(FIRST_USER_ID + index, 'income', BALANCE));
+  const { debit } = openWallet();
+  const database = await openDatabase('wallet');
+  await measure(WALLETS, CONNECTIONS, (index) => setBalance(database, FIRST_USER_ID + index, BALANCE));
+  await database.close();
   return {
     name: 'wallet debit',
-    run: runDebits((walletId) => book(FIRST_USER_ID + walletId, 'purchase', 1)),
+    run: runDebits((walletId) => Promise.resolve(debit(FIRST_USER_ID + walletId, 1))),
     peer: { name: 'MongoDB transactions alone', run: runDebits(await openTransactions()) },
     goals: { rate: GOAL },
   };

@@ -1,3 +1,5 @@
+import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
+import { testClient } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type Harness, startHarness, together } from './support.ts';
 
@@ -102,7 +104,6 @@ describe('Book', () => {
       [purchase(userId, 101)],
       [{ ...purchase(userId, 100), payable_id: 1 }],
       [{ ...purchase(userId, 100), description: '' }],
-      [purchase(userId, 100), purchase(userId, 100)],
     ]) {
       await expect(harness.book({ idempotency_key, bookings })).rejects.toMatchObject({
         kind: 'validation',
@@ -126,8 +127,8 @@ describe('Book', () => {
 
   test('large amounts stay exact to the last Tooman', async () => {
     const { userId } = harness.person();
-    await harness.give(userId, 4_000_000_000_000_001);
-    await harness.give(userId, 2_147_483_647);
+    await harness.fund(userId, 4_000_000_000_000_001);
+    await harness.fund(userId, 2_147_483_647);
     await harness.book({ idempotency_key: key(), bookings: [purchase(userId, 4_000_000_000_000_000)] });
     expect(await harness.balanceOf(userId)).toBe(2_147_483_648);
     await harness.book({ idempotency_key: key(), bookings: [purchase(userId, 2_147_483_648)] });
@@ -146,13 +147,101 @@ describe('Book', () => {
   });
 });
 
+describe('what a process may book', () => {
+  const book = (from: 'content' | 'store-billing', bookings: object[], idempotency_key = key()) => {
+    const client = testClient('wallet', grpcDefinitions.wallet(), harness.wallet.grpcAddress, { from });
+    return client.call('Book', { idempotency_key, bookings }).finally(() => client.close());
+  };
+  const of = (type: string) => (user_id: number, amount: number) => ({ user_id, type, amount });
+  const [income, commission] = [of('income'), of('commission')];
+  /** Everything that a booking can change. */
+  const stored = async (...userIds: number[]) => [
+    await Promise.all(userIds.map((userId) => harness.balanceOf(userId))),
+    await harness.connection.collection('payments').countDocuments({ user_id: { $in: userIds } }),
+  ];
+
+  test('content books a sale that adds up, and nothing else', async () => {
+    const [buyer, seller, other] = [harness.person(), harness.person(), harness.person()].map(
+      ({ userId }) => userId,
+    ) as [number, number, number];
+    await harness.give(buyer, 1_000);
+    const before = await stored(buyer, seller, other);
+    for (const bookings of [
+      [income(seller, 100)],
+      [purchase(buyer, 100)],
+      [commission(buyer, 100)],
+      [purchase(buyer, 100), income(seller, 101)],
+      [purchase(buyer, 100), income(seller, 99)],
+      [purchase(buyer, 100), income(seller, 100), income(other, 100)],
+      [purchase(buyer, 50), purchase(buyer, 50), income(seller, 100)],
+      [purchase(buyer, 100), income(seller, 100), commission(seller, 101)],
+      [purchase(buyer, 100), income(seller, 100), commission(other, 10)],
+      [purchase(buyer, 100), income(seller, 100), commission(seller, 5), commission(seller, 5)],
+    ])
+      await expect(book('content', bookings)).rejects.toMatchObject({ kind: 'forbidden' });
+    expect(await stored(buyer, seller, other)).toEqual(before);
+    await book('content', [purchase(buyer, 100), income(seller, 100), commission(seller, 100)]);
+    await book('content', [purchase(buyer, 100), income(seller, 100)]);
+    expect([await harness.balanceOf(buyer), await harness.balanceOf(seller)]).toEqual([800, 100]);
+  });
+
+  test('store-billing books its purchases and returns each of them at most once', async () => {
+    const [buyer, other] = [harness.person().userId, harness.person().userId];
+    await harness.give(buyer, 1_000);
+    const [bought, sold] = [key(), key()];
+    await book('store-billing', [purchase(buyer, 300)], bought);
+    await book('content', [purchase(buyer, 100), income(other, 100)], sold);
+    const before = await stored(buyer, other);
+    for (const [bookings, refundKey] of [
+      [[income(buyer, 300)], key()],
+      [[income(buyer, 300)], bought],
+      [[income(buyer, 300)], `unknown:refund`],
+      [[income(buyer, 301)], `${bought}:refund`],
+      [[income(other, 300)], `${bought}:refund`],
+      [[income(buyer, 100)], `${sold}:refund`],
+      [[income(buyer, 300), income(buyer, 300)], `${bought}:refund`],
+      [[purchase(buyer, 100), income(other, 100)], key()],
+      [[commission(buyer, 100)], key()],
+    ] as const)
+      await expect(book('store-billing', [...bookings], refundKey)).rejects.toMatchObject({
+        kind: 'forbidden',
+      });
+    expect(await stored(buyer, other)).toEqual(before);
+    const answers = await together(10, () => book('store-billing', [income(buyer, 300)], `${bought}:refund`));
+    expect(answers.filter(({ replayed }) => !replayed)).toHaveLength(1);
+    await expect(
+      book('store-billing', [income(buyer, 300)], `${bought}:refund:refund`),
+    ).rejects.toMatchObject({ kind: 'forbidden' });
+    expect(await harness.balanceOf(buyer)).toBe(900);
+  });
+
+  test('the audit finds an income that no purchase pays', async () => {
+    const { userId } = harness.person();
+    const id = await harness.give(userId, 500);
+    const entries = harness.connection.collection('ledger_entries');
+    const entry = await entries.findOne({ payment_ids: id });
+    const payments = harness.connection.collection('payments');
+    const bookings = { _id: { $in: entry?.payment_ids } };
+    expect((await harness.inspect()).difference).toBeUndefined();
+    const [first] = entry?.payment_ids ?? [];
+    const before = await payments.find(bookings).toArray();
+    await payments.updateOne({ _id: first }, { $set: { type: 'commission' } });
+    expect((await harness.inspect()).difference).toBe(
+      `entry ${entry?._id} has an income that no purchase pays`,
+    );
+    await payments.updateOne({ _id: first }, { $set: { type: 'purchase' } });
+    expect(await payments.find(bookings).toArray()).toEqual(before);
+  });
+});
+
 describe('values past 2^53', () => {
   const MAX = Number.MAX_SAFE_INTEGER;
 
   test('a credit above the balance limit is refused and changes nothing', async () => {
     const { userId } = harness.person();
-    await harness.give(userId, MAX);
-    const income = { idempotency_key: key(), bookings: [{ user_id: userId, type: 'income', amount: 1 }] };
+    await harness.fund(userId, MAX);
+    const bookings = [purchase(await harness.buyer(), 1), { user_id: userId, type: 'income', amount: 1 }];
+    const income = { idempotency_key: key(), bookings };
     await expect(harness.book(income)).rejects.toMatchObject({
       kind: 'bad_request',
       code: 'payments.balance_limit',

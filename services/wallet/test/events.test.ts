@@ -101,7 +101,10 @@ describe('identity.account.deleted', () => {
     const bystander = harness.person();
     await harness.grpc.call('Book', {
       idempotency_key: 'bystander',
-      bookings: [{ user_id: bystander.userId, type: 'income', amount: 5, description: 'Kept' }],
+      bookings: [
+        { user_id: await harness.buyer(), type: 'purchase', amount: 5 },
+        { user_id: bystander.userId, type: 'income', amount: 5, description: 'Kept' },
+      ],
     });
     await handled(
       await harness.publish(accountDeleted, { user_id: as.userId, deleted_at: '2026-01-15 10:00:00' }),

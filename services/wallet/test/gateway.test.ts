@@ -318,6 +318,15 @@ describe('concurrent requests and an erasure', () => {
   });
 });
 
+/** A sale whose commission takes the whole income. */
+const cancellingOut = async (userId: number) => [
+  { user_id: await harness.buyer(), type: 'purchase', amount: 7 },
+  ...['income', 'commission'].map((type) => ({
+    ...{ user_id: userId, type, amount: 7 },
+    description: 'Plan by Sara',
+  })),
+];
+
 test('everything that must conflict with an erasure changes the wallet, even if not the balance', async () => {
   const { as, id, callback } = await open();
   const versionOf = async () =>
@@ -326,34 +335,26 @@ test('everything that must conflict with an erasure changes the wallet, even if 
   answers.verify = () => paid(id, { amount: 5 });
   await harness.send('GET', callback);
   expect(await versionOf()).toBe(3);
-  const bookings = ['income', 'commission'].map((type) => ({
-    user_id: as.userId,
-    type,
-    amount: 7,
-    description: 'Plan by Sara',
-  }));
-  await harness.book({ idempotency_key: randomUUID(), bookings });
+  await harness.book({ idempotency_key: randomUUID(), bookings: await cancellingOut(as.userId) });
   expect(await versionOf()).toBe(4);
 });
 
 test('bookings of an erased account that cancel out store no description', async () => {
   const { userId } = harness.person();
   await erase(userId);
-  const bookings = ['income', 'commission'].map((type) => ({
-    user_id: userId,
-    type,
-    amount: 7,
-    description: 'Plan by Sara',
-  }));
-  await harness.book({ idempotency_key: randomUUID(), bookings });
+  await harness.book({ idempotency_key: randomUUID(), bookings: await cancellingOut(userId) });
   const payments = await harness.connection.collection('payments').find({ user_id: userId }).toArray();
   expect(payments.map(({ description }) => description)).toEqual([null, null]);
 });
 
 test('a repeated credit of a full wallet is treated as a repeat', async () => {
   const { userId } = harness.person();
-  const amount = Number.MAX_SAFE_INTEGER;
-  const request = { idempotency_key: randomUUID(), bookings: [{ user_id: userId, type: 'income', amount }] };
+  await harness.fund(userId, Number.MAX_SAFE_INTEGER - 7);
+  const bookings = [
+    { user_id: await harness.buyer(), type: 'purchase', amount: 7 },
+    { user_id: userId, type: 'income', amount: 7 },
+  ];
+  const request = { idempotency_key: randomUUID(), bookings };
   const booked = await harness.book(request);
   expect(await harness.book(request)).toEqual({ ...booked, replayed: true });
 });

@@ -68,7 +68,7 @@ describe('GET /payments', () => {
     const replica = await harness.replica({ MONGODB_URI: proxy.uri });
     proxy.answerAt({ fits: (command) => command === 'count', answer: { ok: 1, n: 999 } });
     const { body } = await apiClient('wallet', replica.url)('GET', '/payments', { as: OPERATOR });
-    expect(body.meta.total).toBe(6);
+    expect(body.meta.total).toBe(10);
     proxy.restore();
     await replica.close();
     await proxy.close();
@@ -76,7 +76,7 @@ describe('GET /payments', () => {
 
   test('payments.view_all lists the payments of all users, and of one user by user_id', async () => {
     const all = await send('GET', '/payments', { as: OPERATOR });
-    expect(all.body.meta.total).toBe(6);
+    expect(all.body.meta.total).toBe(10);
     const single = await send('GET', `/payments?user_id=${other.userId}`, { as: OPERATOR });
     expect(single.body.data).toHaveLength(1);
     expect(single.body.data[0].user_id).toBe(other.userId);

@@ -82,9 +82,11 @@ const assert = (holds: boolean, what: string): void => {
   if (!holds) throw new Error(what);
 };
 
-const effectOf = (request: BookRequest): Effect => {
+/** The effect on these users: who pays for a gift always has enough. */
+const effectOf = (request: BookRequest, userIds: ReadonlySet<number>): Effect => {
   const effect = new Map<number, number>();
   for (const { user_id: id, type, amount: value } of request.bookings ?? []) {
+    if (!userIds.has(Number(id))) continue;
     const signed = type === 'income' ? Number(value) : -Number(value);
     effect.set(Number(id), (effect.get(Number(id)) ?? 0) + signed);
   }
@@ -93,7 +95,8 @@ const effectOf = (request: BookRequest): Effect => {
 
 export const createPlayer = (harness: Harness): Player => {
   const people = Array.from({ length: WALLETS }, () => harness.person());
-  const model = createModel(people.map(({ userId }) => userId));
+  const userIds = new Set(people.map(({ userId }) => userId));
+  const model = createModel([...userIds]);
   const booked: Booked[] = [];
   const withdrawals: Withdrawal[] = [];
   const idOf = (index: number): number => people[index]?.userId ?? 0;
@@ -139,7 +142,7 @@ export const createPlayer = (harness: Harness): Player => {
   };
 
   const book = async (name: string, request: BookRequest): Promise<void> => {
-    const operation = model.begin(name, effectOf(request));
+    const operation = model.begin(name, effectOf(request, userIds));
     const answer = await send(request);
     operation.end(typeof answer === 'string' ? 'refused' : 'accepted');
     if (typeof answer === 'string') assert(answer === 'payments.insufficient_balance', `${name}: ${answer}`);
@@ -167,11 +170,11 @@ export const createPlayer = (harness: Harness): Player => {
 
   /** Refunds a purchase once. */
   const refund = async (one: Booked): Promise<void> => {
-    const purchase = one.request.bookings?.find(({ type }) => type === 'purchase');
-    if (purchase === undefined || one.isRefunded) return;
+    const [purchase, ...others] = one.request.bookings ?? [];
+    if (purchase?.type !== 'purchase' || others.length > 0 || one.isRefunded) return;
     one.isRefunded = true;
     await book('refund', {
-      idempotency_key: `refund:${one.request.idempotency_key}`,
+      idempotency_key: `${one.request.idempotency_key}:refund`,
       bookings: [{ user_id: Number(purchase.user_id), type: 'income', amount: Number(purchase.amount) }],
     });
   };
@@ -246,11 +249,17 @@ export const createPlayer = (harness: Harness): Player => {
   const play = async (next: Command): Promise<void> => {
     const idempotency_key = randomUUID();
     switch (next.kind) {
-      case 'gift':
+      case 'gift': {
+        const { user: to, amount: value } = next;
+        const bookings = [
+          { user_id: await harness.buyer(), type: 'purchase', amount: value },
+          { user_id: idOf(to), type: 'income', amount: value },
+        ];
+        return book(`gift of ${value}`, { idempotency_key, bookings });
+      }
       case 'buy': {
-        const type = next.kind === 'gift' ? 'income' : 'purchase';
-        const bookings = [{ user_id: idOf(next.user), type, amount: next.amount }];
-        return book(`${next.kind} of ${next.amount}`, { idempotency_key, bookings });
+        const bookings = [{ user_id: idOf(next.user), type: 'purchase', amount: next.amount }];
+        return book(`purchase of ${next.amount}`, { idempotency_key, bookings });
       }
       case 'sell': {
         const commission = Math.ceil((next.amount * COMMISSION_PERCENT) / 100);

@@ -144,7 +144,7 @@ test('a deposit whose id is taken gets another one and is booked', async () => {
   const { id } = await paid(as, 20_000);
   await restore(backup);
   const other = harness.person();
-  while ((await harness.give(other.userId, 1)) < id);
+  while ((await harness.fund(other.userId, 1)) < id);
   expect(await restoreDeposits(as)).toEqual([{ id, state: 'done' }]);
   expect((await dependencies.store.payments.find(id))?.userId).toBe(other.userId);
   expect(await harness.balanceOf(as.userId)).toBe(20_000);

@@ -39,7 +39,7 @@ const published = (): number[] =>
 describe('sealing', () => {
   test('every entry is in one seal, and the seals form a chain', async () => {
     for (let round = 0; round < 3; round += 1) {
-      await together(5, () => harness.give(harness.person().userId, 5));
+      await together(5, () => harness.fund(harness.person().userId, 5));
       expect(await harness.wallet.sealLedger()).toBe(5);
     }
     expect(await harness.wallet.sealLedger()).toBe(0);
@@ -67,6 +67,8 @@ describe('sealing', () => {
   });
 
   test('three replicas that seal during bookings seal and publish each entry once', async () => {
+    await harness.buyer();
+    await harness.wallet.sealLedger();
     const before = (await allSeals()).flatMap(({ leaves }) => leaves).length;
     const booking = together(20, () => harness.give(harness.person().userId, 7));
     const sealing = together(12, (index) => replicas[index % 3]!.sealLedger());

@@ -68,7 +68,10 @@ test('a booking while the steps run stores no personal data, and the balance is 
   await harness.publish(accountDeleted, { user_id: userId, deleted_at: '2026-01-15 10:00:00' });
   // Wait until the first step is done.
   await eventually(async () => (await payments().countDocuments({ user_id: userId, version: 2 })) > 0);
-  const bookings = [{ user_id: userId, type: 'income' as const, amount: 5, description: MARK }];
+  const bookings = [
+    { user_id: await harness.buyer(), type: 'purchase', amount: 5 },
+    { user_id: userId, type: 'income', amount: 5, description: MARK },
+  ];
   await harness.book({ idempotency_key: 'meanwhile', bookings });
   // An erased account is not credited.
   expect(await harness.balanceOf(userId)).toBe(700);

@@ -36,9 +36,12 @@ import { openServiceHarness } from '@fitness/shared/testing/service-harness.ts';
 import { startSandbox } from '../../../sandbox/src/service.ts';
 import { type AuditWallets, createAuditWallets } from '../src/app/audit-wallets.ts';
 import { readConfig, sealsDatabase, type WalletConfig } from '../src/config.ts';
+import { depositRows } from '../src/domain/booking.ts';
+import { createEntry } from '../src/domain/ledger.ts';
+import { newPayment } from '../src/domain/payment.ts';
 import { type RunningWallet, startWallet } from '../src/service.ts';
 import { createSeals } from '../src/store/seals.ts';
-import { createStore } from '../src/store/store.ts';
+import { createStore, type Store } from '../src/store/store.ts';
 
 const log = createLog({ service: 'wallet test', level: 'silent' });
 
@@ -67,8 +70,12 @@ export interface Harness {
   /** Number of ShowUsers calls so far. */
   identityCalls(): number;
   setIdentityDown(down: boolean): void;
-  /** Books an income; resolves with the payment id. */
+  /** Books the income of a sale to a wealthy buyer; resolves with the payment id. */
   give(userId: number, amount: number): Promise<number>;
+  /** Id of the wealthy buyer. */
+  buyer(): Promise<number>;
+  /** Books an old deposit; resolves with the payment id. */
+  fund(userId: number, amount: number): Promise<number>;
   book(request: BookRequest): ReturnType<GrpcClient<WalletDefinition>['call']>;
   balanceOf(userId: number): Promise<number>;
   publish<Definition extends EventDefinition>(
@@ -138,6 +145,61 @@ const baseConfig = (): WalletConfig => {
   };
 };
 
+/** Books in the name of the process that may: one booking for store-billing, several for content. */
+export const bookingClient = (address: string): GrpcClient<WalletDefinition> => {
+  const [content, storeBilling] = (['content', 'store-billing'] as const).map((from) =>
+    testClient('wallet', grpcDefinitions.wallet(), address, { deadlineMs: 20_000, from }),
+  ) as [GrpcClient<WalletDefinition>, GrpcClient<WalletDefinition>];
+  return {
+    call: (method, request, ...options) => {
+      const { bookings = [] } = request as BookRequest;
+      const client = method === 'Book' && bookings.length === 1 ? storeBilling : content;
+      return client.call(method, request, ...options);
+    },
+    close: () => {
+      content.close();
+      storeBilling.close();
+    },
+  };
+};
+
+/** Pays for what `give` books. */
+const BUYER = 900_009;
+const BUYER_BALANCE = 1_000_000_000_000;
+
+const createGifts = (
+  store: Store,
+  grpc: GrpcClient<WalletDefinition>,
+): Pick<Harness, 'give' | 'buyer' | 'fund'> => {
+  const fund: Harness['fund'] = async (userId, amount) => {
+    const id = await store.payments.nextId();
+    const meta = { amount, gateway_fee: 0, payable_amount: amount };
+    const payment = newPayment({
+      ...{ id, userId, type: 'deposit', amount, meta, isDone: true },
+      createdAt: new Date('2020-01-01'),
+    });
+    const rows = depositRows(userId, meta);
+    const entry = createEntry({ key: `deposit:${id}`, kind: 'deposit', rows, paymentIds: [id] });
+    await store.transaction((session) => store.post(session, entry, [payment]));
+    return id;
+  };
+  let funded: Promise<number> | undefined;
+  const buyer = async (): Promise<number> => {
+    funded ??= fund(BUYER, BUYER_BALANCE);
+    await funded;
+    return BUYER;
+  };
+  const give: Harness['give'] = async (userId, amount) => {
+    const bookings = [
+      { user_id: await buyer(), type: 'purchase', amount },
+      { user_id: userId, type: 'income', amount },
+    ];
+    const { payment_ids: ids } = await grpc.call('Book', { idempotency_key: randomUUID(), bookings });
+    return ids[1] ?? 0;
+  };
+  return { give, buyer, fund };
+};
+
 const registrar = (people: Map<number, Person>): Harness['person'] => {
   let lastId = 100;
   return ({ bankAccount = 'IR062960000000100324200001' } = {}) => {
@@ -184,7 +246,7 @@ export const startHarness = async (
   const sealConnection = await connectMongo({ ...seals, log });
   cleanup.defer('seals', () => sealConnection.close());
   const wallet = await replica();
-  const grpc = testClient('wallet', grpcDefinitions.wallet(), wallet.grpcAddress, { deadlineMs: 20_000 });
+  const grpc = bookingClient(wallet.grpcAddress);
   cleanup.defer('client', () => grpc.close());
   const book: Harness['book'] = (request) => grpc.call('Book', request);
   const store = createStore(connection, createSequences(connection), systemClock);
@@ -210,11 +272,7 @@ export const startHarness = async (
     setIdentityDown: (down) => {
       identity.state.down = down;
     },
-    give: async (userId, amount) => {
-      const bookings = [{ user_id: userId, type: 'income', amount }];
-      const { payment_ids: ids } = await grpc.call('Book', { idempotency_key: randomUUID(), bookings });
-      return ids[0] ?? 0;
-    },
+    ...createGifts(store, grpc),
     book,
     balanceOf: (userId) => store.wallets.balance(userId),
     publish: (definition, data, event) => publish(definition, { subject: 1, data, ...event }),

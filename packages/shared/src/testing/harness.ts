@@ -159,11 +159,12 @@ export const testClient = <Definition>(
   target: ProcessName,
   definition: Definition,
   address: string,
-  options: { deadlineMs?: number } = {},
+  { from: named, ...options }: { deadlineMs?: number; from?: ProcessName } = {},
 ): GrpcClient<Definition> => {
   const clients = new Map<ProcessName, GrpcClient<Definition>>();
   const clientFor = (method: string): GrpcClient<Definition> => {
-    const [from = 'gateway'] = callersOf((definition as ServiceDefinition)[method]?.path ?? method);
+    const [first = 'gateway'] = callersOf((definition as ServiceDefinition)[method]?.path ?? method);
+    const from = named ?? first;
     const client =
       clients.get(from) ??
       createGrpcClient({ definition, address, target, signer: signerOf(from), ...options });

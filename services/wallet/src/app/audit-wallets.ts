@@ -11,8 +11,10 @@ import {
   differenceOfBookings,
   differenceOfEntry,
   differenceOfHold,
+  differenceOfIncomes,
   differenceOfWallet,
 } from '../domain/audit.ts';
+import { purchaseKeyOf } from '../domain/booking-rules.ts';
 import { isPlatformAccount, type PlatformAccount, walletOwner } from '../domain/ledger.ts';
 import { balanceEffect, type Payment } from '../domain/payment.ts';
 import { type BookedEntry, isIntact } from '../domain/seal.ts';
@@ -153,17 +155,27 @@ const checkEntries = async (
   for (;;) {
     const chunk = await store.transaction(async (session) => {
       const entries = await store.entries.after(lastKey, ROWS, session);
+      const refunded = entries.flatMap(({ key }) => purchaseKeyOf(key) ?? []);
+      const purchases = await store.entries.findMany(refunded, session);
       const payments = await store.payments.findMany(
-        entries.flatMap(({ paymentIds }) => paymentIds),
+        [...entries, ...purchases].flatMap(({ paymentIds }) => paymentIds),
         session,
       );
       const owners = await store.wallets.owners(entries.flatMap(ownersOf), session);
-      return { entries, owners, payments: new Map(payments.map((payment) => [payment.id, payment])) };
+      return {
+        entries,
+        owners,
+        payments: new Map(payments.map((payment) => [payment.id, payment])),
+        purchases: new Map(purchases.map(({ key, paymentIds }) => [key, paymentIds])),
+      };
     });
     // Read after the entries, because a seal is written before its entries are marked.
     lastSeal = (await seals.newest(lastSeal))?.number ?? 0;
     for (const entry of chunk.entries) {
       assertNoDifference(differenceOfEntry(entry, chunk.payments, chunk.owners, lastSeal));
+      const paymentsOf = (ids: readonly number[]) => ids.flatMap((id) => chunk.payments.get(id) ?? []);
+      const purchases = chunk.purchases.get(purchaseKeyOf(entry.key) ?? '') ?? [];
+      assertNoDifference(differenceOfIncomes(entry, paymentsOf(entry.paymentIds), paymentsOf(purchases)));
       addRows(report, entry);
       report.entries += 1;
       lastKey = entry.key;

@@ -3,10 +3,12 @@
  * so it writes only the wallets, the entry and the payments. The event is published with the seal (seal-ledger.ts).
  */
 import { createHash } from 'node:crypto';
-import { invalid, message } from '@fitness/shared/kernel/error.ts';
+import { forbidden, invalid, message } from '@fitness/shared/kernel/error.ts';
+import type { ProcessName } from '@fitness/shared/kernel/process-name.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { isBalanceFull, isInsufficientBalance } from '../domain/balance.ts';
 import { BOOKABLE_TYPES, type Booking, bookingMeta, bookingRows } from '../domain/booking.ts';
+import { bookingKindOf, entryKey, returnsPurchase } from '../domain/booking-rules.ts';
 import { AccountErased, AlreadyBooked, createEntry, type LedgerEntry } from '../domain/ledger.ts';
 import { newPayment, type Payment } from '../domain/payment.ts';
 import { holdCredit } from './hold-credits.ts';
@@ -15,6 +17,8 @@ const MAX_KEY_LENGTH = 255;
 const MAX_BOOKINGS = 100;
 
 interface BookInput {
+  /** The calling process, from its signature. */
+  from: ProcessName;
   key: string;
   bookings: readonly (Omit<Booking, 'type'> & { type: string })[];
 }
@@ -26,19 +30,20 @@ interface BookOutput {
 }
 
 /**
- * Throws 422 for invalid bookings, and under `idempotency_key` for a key that was used with other bookings. Throws
+ * Throws 403 for bookings that the calling process may not make. Throws 422 for invalid bookings, and under `idempotency_key` for a key that was used with other bookings. Throws
  * `payments.insufficient_balance` when a balance would fall below zero, and `payments.balance_limit` when it would exceed
  * 2^53 - 1.
  */
 export type Book = (input: BookInput) => Promise<BookOutput>;
 
-type BookDependencies = Pick<Dependencies, 'store' | 'clock' | 'rates'>;
+type BookDependencies = Pick<Dependencies, 'store' | 'clock' | 'rates' | 'log'>;
 
 export const createBook =
   (dependencies: BookDependencies): Book =>
   async (input) => {
     const bookings = validated(input);
-    const key = `booking:${input.key}`;
+    await assertAllowed(dependencies, input, bookings);
+    const key = entryKey(input.key);
     const inputHash = hashOf(bookings);
     try {
       return await bookForAnyAccount(dependencies, { key, inputHash, bookings, erased: new Set() });
@@ -53,6 +58,23 @@ export const createBook =
       return replay(booked, inputHash);
     }
   };
+
+const assertAllowed = async (
+  { store, log }: Pick<Dependencies, 'store' | 'log'>,
+  { from, key }: BookInput,
+  bookings: readonly Booking[],
+): Promise<void> => {
+  const made = bookingKindOf(from, key, bookings);
+  if (made.kind === 'sale' || made.kind === 'purchase') return;
+  if (made.kind === 'refund') {
+    const [income] = bookings;
+    const entry = await store.entries.find(entryKey(made.purchaseKey));
+    const [purchase, ...others] = entry === undefined ? [] : await store.payments.findMany(entry.paymentIds);
+    if (income && purchase && others.length === 0 && returnsPurchase(income, purchase)) return;
+  }
+  log.error({ from, key }, 'refused a booking that the calling process may not make');
+  throw forbidden(`${from} may not make this booking`);
+};
 
 const replay = (entry: LedgerEntry, inputHash: string): BookOutput => {
   if (entry.inputHash !== inputHash) throw invalid({ idempotency_key: message('idempotency.other_body') });

@@ -4,6 +4,7 @@
  */
 import type { Difference } from '@fitness/shared/kernel/seal.ts';
 import { depositRows, heldRows, holdRows, payoutRows, releaseRows } from './booking.ts';
+import { returnsPurchase } from './booking-rules.ts';
 import {
   type Account,
   createEntry,
@@ -151,6 +152,23 @@ export const differenceOfEntry = (
     .map(({ account }) => walletOwner(account))
     .find((id) => id !== undefined && !owners.has(id));
   return withoutWallet === undefined ? undefined : `the wallet of user ${withoutWallet} does not exist`;
+};
+
+/** Checks that the incomes of a booking are paid by its purchases, or return `purchases`, the payments that it refunds. */
+export const differenceOfIncomes = (
+  { key, kind }: LedgerEntry,
+  booked: readonly Payment[],
+  purchases: readonly Payment[],
+): Difference => {
+  if (kind !== 'booking') return undefined;
+  const total = (type: Payment['type']): number =>
+    booked.filter((payment) => payment.type === type).reduce((all, { amount }) => all + amount, 0);
+  if (total('income') <= total('purchase')) return undefined;
+  const [income, ...others] = booked;
+  const [purchase, ...rest] = purchases;
+  const isRefund =
+    income && purchase && others.length + rest.length === 0 && returnsPurchase(income, purchase);
+  return isRefund ? undefined : `entry ${key} has an income that no purchase pays`;
 };
 
 /** Checks that a payment has each required kind of entry once. */

@@ -33,8 +33,8 @@ const total = (bookings: readonly Booking[], type: BookableType): number =>
   sum(bookings.filter((booking) => booking.type === type).map(({ amount }) => positive(amount)));
 
 /**
- * The rows of bookings that belong together. The purchases pay the incomes; the rest is the platform's revenue. Incomes above
- * the purchases (a gift, a refund) are paid by the platform and contain no tax.
+ * The rows of bookings that belong together. The purchases pay the incomes; the rest is the platform's revenue. An income
+ * without a purchase (a refund) is paid by the platform and contains no tax.
  */
 export const bookingRows = (bookings: readonly Booking[], vatPercent: number): Row[] => {
   const rows = bookings.map(({ userId, type, amount }): Row => {

@@ -6,8 +6,9 @@ import type { UseCases } from '../use-cases.ts';
 
 export const createWalletService = ({ book, rates }: UseCases): GrpcService =>
   grpcService(grpcDefinitions.wallet(), {
-    Book: async ({ idempotency_key: key, bookings }) => {
+    Book: async ({ idempotency_key: key, bookings }, { from }) => {
       const { paymentIds, replayed } = await book({
+        from,
         key,
         bookings: bookings.map((booking) => ({
           userId: booking.user_id,
