@@ -39,6 +39,7 @@ const EXCEPTIONS = [
     'SORT: find payments {"gateway.state":"?"} sort {"_id":-1} limit',
     'SORT: find payments {"gateway.state":"?","_id":{"$lt":"?"}} sort {"_id":-1} limit',
     'SORT: find payments {"user_id":{"$in":["?"]}} sort {"user_id":1,"_id":1}',
+    'SORT: find payments {"user_id":"?"} sort {"_id":-1} limit',
   ]),
   ...exceptOnPrebuilt('it reads a whole list to sort or count it; the list of all users is for operators', [
     'a wide index scan: aggregate payments {"type":{"$in":["?"]}}',
@@ -215,6 +216,10 @@ const cases: [string, () => Promise<unknown>][] = [
     'a dispute is resolved',
     inSession((session) => payments().resolveDispute(session, 15, { resolution, credited: null })),
   ],
+  ['the newest credits', inSession((session) => payments().newestCredits(session, 1))],
+  ['payments are held', inSession((session) => payments().holdPayments(session, [income(25)]))],
+  ['erased accounts with a balance', () => store.wallets.erasedWithBalance()],
+  ['erased accounts', () => store.wallets.erased([1, 2])],
   ['a wallet is locked', inSession((session) => store.wallets.lockUnlessErased(session, 1))],
   ['disputed deposits by page', () => payments().openDisputes(FIRST_PAGE)],
   ['disputed deposits by cursor', () => payments().openDisputes(LATER)],

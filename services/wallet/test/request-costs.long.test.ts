@@ -96,14 +96,14 @@ const ROWS: RouteCost[] = [
   {
     route: 'GET /payments/deposit/callback (paid)',
     as: GUEST,
-    commands: 7,
+    commands: 8,
     calls: ['ShowUsers'],
     request: callback('pay'),
   },
   {
     route: 'GET /payments/deposit/callback (cancelled)',
     as: GUEST,
-    commands: 3,
+    commands: 4,
     calls: ['ShowUsers'],
     request: callback('cancel'),
   },

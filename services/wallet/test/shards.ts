@@ -25,6 +25,7 @@ export const SHARDS: Shards = {
         'aggregate: created_at, is_done, is_rejected, type',
         'aggregate: _id, gateway.state',
         'aggregate: gateway.state',
+        'aggregate: gateway.check_at, gateway.state',
         'aggregate: is_done, is_rejected, type',
       ],
       'a deposit that the gateway reports, and steps that know the id alone': [
@@ -45,6 +46,9 @@ export const SHARDS: Shards = {
   wallets: {
     key: ['_id'],
     because: 'the number of the account; every booking names it',
-    scatters: { 'the audit': ['find: _id'] },
+    scatters: {
+      'the audit': ['find: _id'],
+      'the job that holds credits of erased accounts, once a round': ['find: balance, erased_at'],
+    },
   },
 };

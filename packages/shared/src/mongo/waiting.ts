@@ -1,4 +1,4 @@
-/** The number of waiting rows of a collection and the age of the oldest. The filter must have an index. */
+/** The number of waiting rows of a collection and the age of the oldest. The first filter must have an index. */
 import type { Model } from 'mongoose';
 
 export interface Waiting {
@@ -9,10 +9,10 @@ export interface Waiting {
 
 export const countWaiting = async <Document>(
   model: Model<Document>,
-  filter: Record<string, unknown>,
+  ...filters: readonly Record<string, unknown>[]
 ): Promise<Waiting> => {
   const [group] = await model.aggregate<Waiting>([
-    { $match: filter },
+    ...filters.map((filter) => ({ $match: filter })),
     { $group: { _id: null, count: { $sum: 1 }, oldest: { $min: '$created_at' } } },
   ]);
   return { count: group?.count ?? 0, oldest: group?.oldest ?? null };

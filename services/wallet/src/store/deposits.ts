@@ -55,14 +55,17 @@ const receiptIn = (meta: DepositMeta): GatewayReceipt => ({
   paidAt: meta.paid_at ?? null,
 });
 
+/** An income is disputed only for an erased account. */
+const DISPUTABLE = ['deposit', 'income'] as const;
+
 /**
- * Two stages, which MongoDB combines into one condition: an index has the fields of the first, so that every planner uses it (ADR 101).
+ * Several stages, which MongoDB combines into one condition: an index has the fields of the first, so that every planner uses it (ADR 101).
  * Open disputes have an index of their own.
  */
 const disputesOf = (userId: number | undefined): { $match: object }[] => [
   ...(userId === undefined
     ? []
-    : [{ $match: { user_id: userId, type: { $in: ['deposit', 'income'] }, is_done: false } }]),
+    : [{ $match: { user_id: userId } }, { $match: { type: { $in: [...DISPUTABLE] }, is_done: false } }]),
   { $match: { 'gateway.state': 'mismatch' } },
 ];
 
@@ -87,7 +90,7 @@ const createDisputes = ({
       .filter(({ type, isDone }) => isDone && (type === 'deposit' || type === 'income'));
   },
   holdPayments: async (session, held) => {
-    for (const { id, type, meta } of held) {
+    for (const { id, userId, type, meta } of held) {
       const state = { 'gateway.state': 'mismatch', 'gateway.check_at': null };
       const change =
         type === 'deposit' && meta !== null && 'payable_amount' in meta
@@ -95,7 +98,7 @@ const createDisputes = ({
           : type === 'income'
             ? { gateway: { state: 'mismatch', check_at: null, reported: null, resolution: null } }
             : {};
-      const filter = { _id: id, is_done: true };
+      const filter = { _id: id, user_id: userId, is_done: true };
       await payments.updateOne(
         filter,
         { $set: { ...change, is_done: false }, $inc: { version: 1 } },
@@ -121,7 +124,10 @@ const createDisputes = ({
   resolveDispute: async (session, id, { resolution, credited }) => {
     const resolved = await payments
       .findOneAndUpdate(
-        { _id: id, is_done: false, 'gateway.state': 'mismatch' },
+        {
+          ...{ _id: id, type: trusted({ $in: [...DISPUTABLE] }), is_done: false },
+          'gateway.state': 'mismatch',
+        },
         {
           $set: {
             ...(credited === null ? {} : { is_done: true, ...credited }),
@@ -185,10 +191,12 @@ export const createDeposits = (models: Models): Deposits => {
         { $set: { 'gateway.state': state, 'gateway.check_at': checkAt }, $inc: { version: 1 } },
       );
     },
-    countClosedDeposits: (ids, session) =>
-      payments
-        .countDocuments({ _id: trusted({ $in: [...ids] }), 'gateway.state': trusted({ $ne: 'open' }) })
-        .session(session),
+    countClosedDeposits: async (ids, session) => {
+      const stored = await payments
+        .find({ _id: trusted({ $in: [...ids] }) }, { 'gateway.state': 1 }, { session })
+        .lean();
+      return stored.filter(({ gateway }) => gateway?.state !== 'open').length;
+    },
     // Deposits that are never verified again have no `check_at`.
     dueDeposits: createDueRowQueue(payments, { due: 'gateway.check_at', user: 'user_id' }, fromDocument),
     claimDeposit: async (id, now, until) => {

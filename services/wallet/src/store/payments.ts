@@ -133,10 +133,7 @@ export const createPayments = (models: Models, sequences: Sequences): Payments =
     waiting: async () => {
       const [deposit, withdrawal, dispute] = await Promise.all([
         // Every open deposit has a `check_at`, which has an index.
-        countWaiting(payments, {
-          'gateway.check_at': trusted({ $gt: new Date(0) }),
-          'gateway.state': 'open',
-        }),
+        countWaiting(payments, { 'gateway.check_at': { $gt: new Date(0) } }, { 'gateway.state': 'open' }),
         countWaiting(payments, { type: 'withdrawal', is_done: false, is_rejected: false }),
         countWaiting(payments, { 'gateway.state': 'mismatch' }),
       ]);

@@ -102,9 +102,9 @@ const createAuditReads = (
   },
   erased: async (userIds) => {
     const documents = await wallets
-      .find({ _id: trusted({ $in: [...userIds] }), erased_at: trusted({ $ne: null }) }, { _id: 1 })
+      .find({ _id: trusted({ $in: [...userIds] }) }, { erased_at: 1 })
       .lean<WalletDocument[]>();
-    return new Set(documents.map(({ _id }) => _id));
+    return new Set(documents.filter(({ erased_at }) => erased_at !== null).map(({ _id }) => _id));
   },
   after: async (userId, limit, session) => {
     const documents = await wallets
