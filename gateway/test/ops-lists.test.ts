@@ -171,6 +171,28 @@ describe('paged lists', () => {
     expect(urls).toContain('/api/v1/payments/deposit/disputed?page=2');
   });
 
+  test('a credit of an erased account can only be returned, and what is left in its balance is shown', async () => {
+    const payment = { ...DEPOSIT.payment, type: 'income' };
+    const list = body([{ ...DEPOSIT, payment, is_payer_erased: true, track_id: '' }], 1, 1);
+    const balances = { erased_balances: [{ user_id: 77, balance: 5_000 }] };
+    replies.set('GET /payments/deposit/disputed', { ...list, body: { ...list.body, ...balances } });
+    const browser = await signIn();
+    const { html } = await browser.get(`${PATH}/disputes?lang=en`);
+    for (const text of [
+      `Income ${payment.id}`,
+      'The account of the payer is erased',
+      'as returned',
+      '5,000 Tooman',
+    ])
+      expect(html).toContain(text);
+    expect(html).toContain('Erased accounts with a balance');
+    expect(html).not.toContain('to the balance');
+    replies.set('GET /payments/deposit/disputed', body([DEPOSIT], 1, 1));
+    const other = (await browser.get(`${PATH}/disputes?lang=en`)).html;
+    expect(other).toContain('to the balance');
+    expect(other).not.toContain('Erased accounts with a balance');
+  });
+
   test('gym and trainer licenses are paged independently', async () => {
     replies.set('GET /gyms/license-reviews', body([{ id: 4, name: 'Gym' }], 1, 2));
     replies.set('GET /users/license-reviews', body([USER], 1, 2));

@@ -125,6 +125,8 @@ describe('a credit that was booked before the wallet heard of the erasure', () =
     await harness.wallet.sweepDeposits();
     expect(await harness.balanceOf(userId)).toBe(5_000);
     expect((await harness.audit()).erasedWithBalance).toEqual([{ userId, balance: 5_000 }]);
+    const list = await harness.send('GET', '/payments/deposit/disputed', { as: OPERATOR });
+    expect(list.body.erased_balances).toEqual([{ user_id: userId, balance: 5_000 }]);
     expect((await listed(userId)).map(({ payment }: { payment: { id: number } }) => payment.id)).toEqual([
       second.id,
     ]);

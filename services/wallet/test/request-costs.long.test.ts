@@ -107,7 +107,7 @@ const ROWS: RouteCost[] = [
     calls: ['ShowUsers'],
     request: callback('cancel'),
   },
-  { route: 'GET /payments/deposit/disputed', as: OPERATOR, commands: 2, calls: ['ShowUsers'] },
+  { route: 'GET /payments/deposit/disputed', as: OPERATOR, commands: 3, calls: ['ShowUsers'] },
   {
     route: 'GET /payments/deposit/disputed?page=2&per_page=2',
     as: OPERATOR,
@@ -117,7 +117,7 @@ const ROWS: RouteCost[] = [
   {
     route: 'GET /payments/deposit/disputed?user_id=1',
     as: OPERATOR,
-    commands: 2,
+    commands: 3,
   },
   { route: 'POST /payments/withdrawals', as: member, commands: 8, calls: ['ShowUsers'], request: withdrawal },
   {

@@ -146,7 +146,7 @@ const baseConfig = (): WalletConfig => {
 };
 
 /** Books in the name of the process that may: one booking for store-billing, several for content. */
-export const bookingClient = (address: string): GrpcClient<WalletDefinition> => {
+const bookingClient = (address: string): GrpcClient<WalletDefinition> => {
   const [content, storeBilling] = (['content', 'store-billing'] as const).map((from) =>
     testClient('wallet', grpcDefinitions.wallet(), address, { deadlineMs: 20_000, from }),
   ) as [GrpcClient<WalletDefinition>, GrpcClient<WalletDefinition>];

@@ -2,9 +2,9 @@
 import { message } from '@fitness/shared/kernel/error.ts';
 import { withUnbrokenAmounts } from '@fitness/shared/pages/html.ts';
 import { call } from '../call.ts';
-import { type Content, cell, type Fact, facts, view } from '../content.ts';
+import { type Content, cell, type Fact, facts, part, table, view } from '../content.ts';
 import { type Decision, decision, decisionsAbout } from '../decision.ts';
-import { type List, list, type RowOf } from '../list.ts';
+import { type List, list, type RowOf, showLists } from '../list.ts';
 import { idIn, type Operator } from '../operator.ts';
 import { balances, readPayment } from '../payment.ts';
 import { productName, type Refund, readRefundDetails, refundFacts } from '../refund.ts';
@@ -206,11 +206,34 @@ ${decisionsAbout(row, [refunded, granted])}`,
   },
 });
 
+const LISTS = [deposits, refunds];
+
+/** What is left in the balance of erased accounts. Nothing if there are none. */
+const erasedBalances = async (operator: Operator): Promise<Content> => {
+  const reading = disputedDeposits.read(operator, { query: { per_page: 1 } });
+  const rowsIn = ({ erased_balances: rows = [] }: Awaited<typeof reading>) => rows;
+  const isEmpty = await reading.then(
+    (body) => rowsIn(body).length === 0,
+    () => false,
+  );
+  if (isEmpty) return undefined;
+  return part('ops.disputes.erased', async () =>
+    table(
+      [
+        ['ops.user', ({ user_id: id }) => cell.member(undefined, id)],
+        ['ops.amount', ({ balance }) => cell.amount(balance), 'number'],
+      ],
+      rowsIn(await reading),
+    ),
+  );
+};
+
 export const disputes: Section = {
   slug: 'disputes',
   title: 'ops.disputes',
   needs: [[disputedDeposits, resolve]],
-  lists: [deposits, refunds],
+  lists: LISTS,
+  show: async (operator) => view`${await showLists(operator, LISTS)}${await erasedBalances(operator)}`,
   decisions: [credited, returned, refunded, granted],
   notice: async (operator, done) => {
     const { payment: paymentId, refund } = operator.query;

@@ -26,14 +26,26 @@ export const disputedDepositSchema = z
   })
   .meta({ id: 'DisputedDeposit' });
 
+/** An erased account whose balance contains no whole credit that could be disputed. */
+export const erasedBalanceSchema = z
+  .object({
+    user_id: z.int().meta({ description: 'Id of the erased account' }),
+    balance: z.int().meta({ description: 'Balance in Tooman, which nobody can use' }),
+  })
+  .meta({ id: 'ErasedBalance' });
+
 type DisputedDeposit = z.output<typeof disputedDepositSchema>;
 
-/** Newest first. `userId`: those of one user. */
+/** Newest first. `userId`: those of one user. The first page has the erased accounts with a balance. */
 export type ListDisputedDeposits = (
   caller: UserCaller,
   request: PageRequest,
   userId?: number,
-) => Promise<{ page: PageOf<Payment>; data: DisputedDeposit[] }>;
+) => Promise<{
+  page: PageOf<Payment>;
+  data: DisputedDeposit[];
+  erasedBalances: z.output<typeof erasedBalanceSchema>[] | undefined;
+}>;
 
 const toReported = (receipt: GatewayReceipt | null): DisputedDeposit['reported'] => ({
   charged_rial: receipt?.amountRial ?? null,
@@ -58,5 +70,11 @@ export const createListDisputedDeposits =
         { payment, is_payer_erased, track_id: gateway.trackId ?? '', reported: toReported(gateway.reported) },
       ];
     });
-    return { page, data };
+    const isFirst = request.mode === 'page' && request.page === 1;
+    const erased = isFirst ? await dependencies.store.wallets.erasedWithBalance() : undefined;
+    return {
+      page,
+      data,
+      erasedBalances: erased?.map(({ userId: id, balance }) => ({ user_id: id, balance })),
+    };
   };

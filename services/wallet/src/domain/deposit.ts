@@ -33,7 +33,7 @@ const UNDECIDED = new Set([-2, -1, 1, 2]);
 /** Age at which an unpaid deposit expires. */
 export const EXPIRES_MS = DAY_MS;
 /** Age until which the gateway is queried about an unpaid deposit: a closed order can still be paid there. */
-export const LOOK_ENDS_MS = EXPIRES_MS + 3 * DAY_MS;
+const LOOK_ENDS_MS = EXPIRES_MS + 3 * DAY_MS;
 /** Up to this age a deposit is verified more often. */
 const YOUNG_MS = 30 * MINUTE_MS;
 const YOUNG_INTERVAL_MS = 2 * MINUTE_MS;

@@ -2,7 +2,7 @@ import { defineRoute, ok, type Route } from '@fitness/shared/http/define-route.t
 import { listBody, listOf, pageQuery, toPageRequest } from '@fitness/shared/http/pagination.ts';
 import { queryId } from '@fitness/shared/http/validation.ts';
 import { z } from 'zod';
-import { disputedDepositSchema } from '../app/list-disputed-deposits.ts';
+import { disputedDepositSchema, erasedBalanceSchema } from '../app/list-disputed-deposits.ts';
 import type { UseCases } from '../use-cases.ts';
 
 export const getDisputedDepositsRoute = ({ listDisputedDeposits }: UseCases, baseUrl: string): Route =>
@@ -22,10 +22,22 @@ export const getDisputedDepositsRoute = ({ listDisputedDeposits }: UseCases, bas
       ...pageQuery,
       user_id: queryId.optional().meta({ description: 'Only deposits of this user' }),
     }),
-    responses: { 200: listOf(disputedDepositSchema) },
+    responses: {
+      200: listOf(disputedDepositSchema)
+        .extend({
+          erased_balances: z
+            .array(erasedBalanceSchema)
+            .optional()
+            .meta({ description: 'Erased accounts that still have a balance; on the first page only' }),
+        })
+        .meta({ id: 'DisputedDepositList' }),
+    },
     handle: async ({ caller, query, url }) => {
       const request = toPageRequest(query, url);
-      const { page, data } = await listDisputedDeposits(caller, request, query.user_id);
-      return ok(listBody({ baseUrl, url, request, page, data }));
+      const { page, data, erasedBalances } = await listDisputedDeposits(caller, request, query.user_id);
+      return ok({
+        ...listBody({ baseUrl, url, request, page, data }),
+        ...(erasedBalances === undefined ? {} : { erased_balances: erasedBalances }),
+      });
     },
   });

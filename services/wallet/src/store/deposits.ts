@@ -194,7 +194,7 @@ export const createDeposits = (models: Models): Deposits => {
     countClosedDeposits: async (ids, session) => {
       const stored = await payments
         .find({ _id: trusted({ $in: [...ids] }) }, { 'gateway.state': 1 }, { session })
-        .lean();
+        .lean<PaymentDocument[]>();
       return stored.filter(({ gateway }) => gateway?.state !== 'open').length;
     },
     // Deposits that are never verified again have no `check_at`.
