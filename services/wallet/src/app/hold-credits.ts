@@ -53,8 +53,13 @@ export const createHoldCredits =
   ({ store, log }: Pick<Dependencies, 'store' | 'log'>): HoldCredits =>
   async () => {
     for (const { userId } of await store.wallets.erasedWithBalance()) {
-      const held = await store.transaction((session) => holdBalance({ store }, session, userId));
-      if (held.length > 0) log.error({ payment_ids: held }, ERASED_CREDIT);
+      try {
+        const held = await store.transaction((session) => holdBalance({ store }, session, userId));
+        if (held.length > 0) log.error({ payment_ids: held }, ERASED_CREDIT);
+      } catch (error) {
+        // The next round tries again; the deposits of others must not wait for it.
+        log.warn({ err: error, user_id: userId }, 'the credits of an erased account could not be held yet');
+      }
     }
   };
 
