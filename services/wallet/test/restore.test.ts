@@ -272,3 +272,18 @@ test('a withdrawal paid since the backup is listed as paid, and one requested si
   const files = await readdir(join(harness.config.JOURNAL_DIRECTORY, 'payouts'));
   expect(files).toHaveLength(2);
 });
+
+test('the balance of an account that was erased since is listed, before and after the sweep has disputed it', async () => {
+  const as = harness.person();
+  await harness.send('GET', (await paid(as, 20_000)).callback);
+  const backup = await backUp();
+  await restore(backup);
+  await eraseAccount(harness, as.userId);
+  for (const isSwept of [false, true]) {
+    if (isSwept) await harness.wallet.sweepDeposits();
+    const { erasedWithBalance } = await useCases.listRestoredMoney();
+    const mine = erasedWithBalance.filter(({ userId }) => userId === as.userId);
+    expect(mine).toEqual([{ userId: as.userId, balance: 20_000 }]);
+  }
+  await assertBalanced();
+});
