@@ -1,7 +1,7 @@
 /**
  * Journal entries about money that moves outside the platform. They contain only ids, amounts and times, because they outlive
  * the account. After a restore of an older backup, they show which deposits to verify and what operators have paid
- * (docs/adr/0039).
+ * (docs/adr/0108).
  */
 import { z } from 'zod';
 import { newPayment, type Payment } from './payment.ts';
