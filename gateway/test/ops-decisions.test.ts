@@ -495,8 +495,14 @@ describe('decisions made in the meantime', () => {
       const [browser, page] = await pageOf(one);
       const confirmation = await submit(browser, page, one.name);
       const path = id === '41' ? '/payments/41/resolve' : '/payments/store-purchases/refund-queue/51/resolve';
+      // As the API answers once it is resolved.
       if (id === '51')
         replies.set('GET /payments/store-purchases/refund-queue', answer({ data: [], meta: {} }));
+      else {
+        replies.set('GET /payments/deposit/disputed', answer({ data: [], meta: {} }));
+        const meta = { resolution: { outcome } };
+        replies.set('GET /payments/41', answer({ payment: { ...DEPOSIT.payment, meta } }));
+      }
       replies.set(`POST ${path}`, settledBy(outcome, { note: 'By phone' }));
       const { status, html } = await submit(browser, confirmation, `confirm_${one.name}`, {
         note: 'By mail',

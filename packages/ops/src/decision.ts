@@ -157,8 +157,9 @@ export const decision = <Row>(options: DecisionOptions<Row>): Decision<Row> => {
     const { settled, isEmpty } = confirmation;
     if (settled?.isSame === true) return { done, query: of?.(row) ?? {} };
     if (settled?.isSame === false) return { shown: page(operator, step) };
-    if (isEmpty === true || !isMark(markOf(operator, name, confirmation), fields[SHOWN]))
-      return { shown: page(operator, { ...step, hasChanged: settled === undefined }) };
+    // A decision about something settled goes to the API, which records what was entered. Its state differs from the one shown.
+    const isAsShown = settled !== undefined || isMark(markOf(operator, name, confirmation), fields[SHOWN]);
+    if (isEmpty === true || !isAsShown) return { shown: page(operator, { ...step, hasChanged: true }) };
     const refuse = (problem: Problem): ActionResult => ({
       shown: page(operator, { ...step, problem }),
       problem,
