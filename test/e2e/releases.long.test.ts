@@ -5,6 +5,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { afterAll, expect, test } from '@jest/globals';
 import { checkOutRelease, previousRelease } from '../../scripts/lib/previous-release.mjs';
 import { changedIndexes, readIndexes, startAccounting } from './accounting.ts';
@@ -31,7 +32,8 @@ test(
     product = await startOwnProduct(REPLICAS.length, { release: checkout });
     const { stack, client, administrator } = product;
     const sandboxUrl = stack.sandboxUrl;
-    const accounting = await startAccounting(client);
+    const catalogue = pathToFileURL(join(checkout, 'proto/events/catalogue.ts'));
+    const accounting = await startAccounting(client, (await import(catalogue.href)).EVENTS);
     const load = startLoad({ baseUrl: stack.url, sandboxUrl, administrator, workers: WORKERS });
     const failedIn: Record<string, number> = {};
     const roll = async (replica: string, release: string, directory?: string): Promise<void> => {

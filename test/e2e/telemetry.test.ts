@@ -134,10 +134,15 @@ test('one trace leads through HTTP, gRPC, outbox, RabbitMQ and the consumers to 
 
 describe('exported data', () => {
   test('exported log lines have the trace ids of the spans', async () => {
-    await eventually(() => collector.logs.some(({ traceId }) => traceId === TRACE_ID));
-    const [line] = collector.logs.filter(({ traceId }) => traceId === TRACE_ID);
-    expect(line).toMatchObject({ service: 'gateway', body: 'request', severity: 'info' });
-    expect(traced().find(({ spanId }) => spanId === line?.spanId)).toMatchObject({
+    const line = await eventually(() =>
+      collector.logs.find(({ traceId, service }) => traceId === TRACE_ID && service === 'gateway'),
+    );
+    // On a busy machine, the request is a slow one.
+    expect([
+      { body: 'request', severity: 'info' },
+      { body: 'slow request', severity: 'warn' },
+    ]).toContainEqual({ body: line.body, severity: line.severity });
+    expect(traced().find(({ spanId }) => spanId === line.spanId)).toMatchObject({
       service: 'gateway',
       kind: 2,
     });
