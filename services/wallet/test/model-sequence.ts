@@ -74,7 +74,8 @@ const settle = (pick: number, verb: 'pay' | 'reject'): Step =>
     const index = pick % Math.max(1, model.withdrawals.length);
     const withdrawal = model.withdrawals[index];
     if (withdrawal === undefined) return;
-    const answer = await harness.send('POST', `/payments/${withdrawalIds[index]}/${verb}`, { as: OPERATOR });
+    const path = `/payments/${withdrawalIds[index]}/${verb}`;
+    const answer = await harness.send('POST', path, { as: OPERATOR, headers: { 'idempotency-key': verb } });
     const outcome = verb === 'pay' ? 'paid' : 'rejected';
     expect(answer.status).toBe(['open', outcome].includes(withdrawal.state) ? 200 : 409);
     if (withdrawal.state !== 'open') return;
