@@ -13,6 +13,7 @@ import LINKS from '../../gateway/src/api/operation-links.json' with { type: 'jso
 import { TAGS } from '../../gateway/src/api/operations.ts';
 import { referenceOf, type Schema } from '../../gateway/src/api/schema.ts';
 import { loadApiDocument } from '../../scripts/lib/api-document.mjs';
+import { CHANNEL_NAMES } from '../../services/store-billing/src/channels/index.ts';
 import { loadRouteTables, type Route } from './route-tables.ts';
 import { longSentences, WORDS } from './wording.ts';
 
@@ -371,6 +372,14 @@ describe('descriptions for people', () => {
     expect(byId.get('postAuthDeleteAccount')).toEqual([[]]);
     expect(byId.get('postPaymentsDeposit')).toEqual([]);
     expect(byId.get('getAuditLog')).toEqual([]);
+  });
+
+  test('the request of a redemption lists every store, because installations use different ones', () => {
+    const { PostPaymentsStorePurchasesRequest: request } = document.components.schemas as Record<
+      string,
+      { properties?: { channel?: Schema } }
+    >;
+    expect(request?.properties?.channel?.enum).toEqual(CHANNEL_NAMES);
   });
 
   test('every link leads to an operation that accepts the id', () => {

@@ -29,7 +29,7 @@ export const anything: unknown = new Proxy(() => undefined, {
   apply: () => anything,
 });
 
-/** Options for routes whose schemas depend on the configuration, as in a new installation. */
+/** Options that routes read while they are created. The API document must not depend on them. */
 const OPTIONS: Readonly<Record<string, unknown>> = {
   'store-billing': {
     catalogue: createCatalogue({

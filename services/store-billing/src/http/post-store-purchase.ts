@@ -5,6 +5,7 @@ import type { RateLimit } from '@fitness/shared/kernel/rate-limit.ts';
 import { withMessage } from '@fitness/shared/kernel/refinements.ts';
 import { z } from 'zod';
 import { toGrantResource } from '../app/grant-resource.ts';
+import { CHANNEL_NAMES } from '../channels/index.ts';
 import type { Catalogue } from '../domain/offer.ts';
 import { isStoreToken } from '../domain/purchase.ts';
 import { isTargetType, TARGET_TYPES, type Target } from '../domain/target.ts';
@@ -48,7 +49,12 @@ const bodySchema = ({ catalogue, channel }: BodyOptions) => {
   const targetTypeError = withMessage('validation.one_of', { values: TARGET_TYPES.join(', ') });
   return z
     .object({
-      channel: z.enum([channel]).meta({ description: 'App store that settled the purchase' }),
+      // The document lists every store, because it is the same for all installations.
+      channel: z.enum([channel]).meta({
+        enum: [...CHANNEL_NAMES],
+        description:
+          'App store that settled the purchase. An installation accepts one of them; another one returns 422.',
+      }),
       product_id: z.string().min(1).max(MAX_SKU).meta({ description: 'SKU that was bought at the store' }),
       purchase_token: z
         .string()
