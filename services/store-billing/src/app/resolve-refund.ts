@@ -1,9 +1,9 @@
 /**
  * Lets an operator close a row of the refund queue, because the money was returned or the purchase is granted after all. The
- * operator may repeat the request. For a row that was closed otherwise it is refused, and the refusal is in the audit log.
+ * operator may repeat the request. Any other request for a closed row is refused. Every refusal is in the audit log.
  */
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
-import { type AppError, conflict, message, notFound, unavailable } from '@fitness/shared/kernel/error.ts';
+import { AppError, conflict, message, notFound, unavailable } from '@fitness/shared/kernel/error.ts';
 import { alreadySettled, decisionMark } from '@fitness/shared/kernel/settled-once.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { type Order, slotOf } from '../domain/grant.ts';
@@ -44,23 +44,32 @@ export const createResolveRefund =
     const decision = { operatorId: caller.userId, outcome, text: note, key: undefined };
     // A note is never empty, so there is a mark.
     const mark = decisionMark(digest, `refund ${id}`, decision) as string;
-    if (refund.resolution === null) {
-      const work = { outcome, note, refund, operatorId: caller.userId, mark };
-      await (outcome === 'granted' ? grant(dependencies, work) : markRefunded(dependencies, work));
-    }
+    const work = { outcome, note, refund, operatorId: caller.userId, mark };
+    const refused = refund.resolution === null ? await settle(dependencies, work) : undefined;
     // Another operator, the user or the store may have been first.
     const after = (await refunds.find(id)) ?? refund;
     if (after.resolution?.mark === mark) return { ...after, resolution: after.resolution };
-    const refusal = refusalOf(after);
+    const refusal = refusalOf(after, refused);
     await store.transaction((session) =>
       recordRefusedResolution(dependencies, session, after, { operatorId: caller.userId, note, refusal }),
     );
     throw refusal;
   };
 
+/** Returns the refusal of a purchase that cannot be granted. */
+const settle = async (dependencies: Dependencies, work: Work): Promise<AppError | undefined> => {
+  try {
+    await (work.outcome === 'granted' ? grant : markRefunded)(dependencies, work);
+    return undefined;
+  } catch (error) {
+    if (error instanceof AppError && error.kind === 'conflict') return error;
+    throw error;
+  }
+};
+
 /** A purchase that was granted in the meantime can still be in the queue. */
-const refusalOf = ({ resolution }: Refund): AppError => {
-  if (resolution === null) return notGrantable();
+const refusalOf = ({ resolution }: Refund, refused = notGrantable()): AppError => {
+  if (resolution === null) return refused;
   const { outcome, note, resolvedBy, resolvedAt, mark } = resolution;
   return alreadySettled({ outcome, operatorId: resolvedBy, at: resolvedAt, mark, text: { note } });
 };
