@@ -31,8 +31,10 @@ const MANIFEST = 'backup.json';
 
 const version = () => JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).version;
 
-/** The journal directory of `npm start`. */
-export const journals = () => process.env.JOURNAL_DIRECTORY || join(dataDirectory, 'journal');
+/** The journal directory. {@link assertOwnData} compares it with that of the last `npm start`. */
+export const journals = () => resolve(root, process.env.JOURNAL_DIRECTORY || join(dataDirectory, 'journal'));
+
+const isOutside = (path = '') => path !== '' && relative(dataDirectory, resolve(root, path)).startsWith('..');
 
 /**
  * Throws if any data is outside the data directory, since only data inside it can be copied. The record of the last start decides:
@@ -40,12 +42,20 @@ export const journals = () => process.env.JOURNAL_DIRECTORY || join(dataDirector
  * @param {string} command
  */
 export function assertOwnData(command) {
+  const started = environmentOf('identity');
   const elsewhere = ['MONGODB_URI', 'AMQP_URL', 'MEDIA_DIRECTORY', 'PUBLIC_KEYS_DIRECTORY'].filter(
-    (name) => process.env[name],
+    (name) => process.env[name] || isOutside(started[name]),
   );
   if (elsewhere.length > 0)
     throw new Failure(
-      `${elsewhere.join(' and ')} is set: ${command} knows only what npm start keeps in ${dataDirectory}. docs/guides/operators/backup.md has the commands of other servers.`,
+      `${elsewhere.join(' and ')} is set, here or for the last npm start: ${command} knows only what npm start keeps in ${dataDirectory}. docs/guides/operators/backup.md has the commands of other servers.`,
+    );
+  const { JOURNAL_DIRECTORY: journal = journals() } = started;
+  // The services have their default for an empty value.
+  const before = resolve(root, journal || '.data/journal');
+  if (before !== journals())
+    throw new Failure(
+      `The last npm start had the journals in ${before}, and ${command} would use those in ${journals()}: set JOURNAL_DIRECTORY as for npm start.`,
     );
   const { engines, given } = serversOf(dataDirectory);
   const withData = given.filter((name) => name !== 'Redis');

@@ -252,8 +252,8 @@ describe('backup and restore on one machine', () => {
     mkdirSync(dirname(file), { recursive: true });
     writeFileSync(file, content);
   };
-  const backUp = (target = join(directory, 'backup')) =>
-    run(process.execPath, ['scripts/backup.mjs', target]);
+  const backUp = (target = join(directory, 'backup'), env = {}) =>
+    run(process.execPath, ['scripts/backup.mjs', target], { env });
   const restore = (...args: string[]) =>
     run(process.execPath, [
       ...['scripts/restore.mjs', join(directory, 'backup'), '--operator', 'Sara', '--overwrite', ...args],
@@ -321,6 +321,32 @@ describe('backup and restore on one machine', () => {
     expect(run(process.execPath, ['scripts/start.mjs'])).toMatchObject(refused(why));
     claim('1');
     expect(backUp(join(directory, 'second')).status).toBe(0);
+  });
+
+  test('backup and restore refuse other folders than those of the last npm start, and name them', () => {
+    putData();
+    const start = (given: object): void => {
+      const script = `
+        import { writeEnvironment } from ${JSON.stringify(join(root, 'scripts/lib/operator-environment.mjs'))};
+        writeEnvironment('identity', { JOURNAL_DIRECTORY: process.env.DATA_DIRECTORY + '/journal', ...process.env });`;
+      const started = run(process.execPath, ['--input-type=module', '-e', script], { env: given });
+      expect(started).toMatchObject({ status: 0, stderr: '' });
+    };
+    const own = join(directory, 'data/journal');
+    const other = join(directory, 'journal');
+    start({ JOURNAL_DIRECTORY: other });
+    const isNamed = refused(`had the journals in ${other}, and npm run backup would use those in ${own}`);
+    expect(backUp()).toMatchObject(isNamed);
+    cpSync(own, other, { recursive: true });
+    expect(backUp(undefined, { JOURNAL_DIRECTORY: other })).toMatchObject({ status: 0 });
+    expect(readdirSync(join(own, 'erasures'))).toEqual(['1-a.done.json']);
+    expect(restore('--without-journal')).toMatchObject(refused(`npm run restore would use those in ${own}`));
+    start({});
+    const second = join(directory, 'second');
+    expect(backUp(second, { JOURNAL_DIRECTORY: other })).toMatchObject(refused(`had the journals in ${own}`));
+    expect(backUp(second)).toMatchObject({ status: 0 });
+    start({ MEDIA_DIRECTORY: join(directory, 'media') });
+    expect(backUp(join(directory, 'third'))).toMatchObject(refused('MEDIA_DIRECTORY is set'));
   });
 
   test('a restore refuses a journal that is empty, older than the backup, incomplete or ends before the loss', () => {
