@@ -31,13 +31,17 @@ export interface SubscriptionCopy {
   version: number;
 }
 
-/** The running subscription in the copy of an account; null without one. */
-export const runningSubscription = (
+/** What is stored about the last subscription: null if there was none, undefined if an older release has stored the account. */
+export type StoredSubscription = SubscriptionCopy | null | undefined;
+
+/** The running subscription in the copy: null without one, undefined if it is unknown. */
+const fromCopy = (
   userId: number,
-  copy: SubscriptionCopy | undefined,
+  copy: StoredSubscription,
   now: Date,
-): SubscriptionResource | null => {
-  if (copy === undefined || copy.expires_at <= now) return null;
+): SubscriptionResource | null | undefined => {
+  if (copy === undefined) return undefined;
+  if (copy === null || copy.expires_at <= now) return null;
   const { id, type } = copy;
   // A subscription starts when it is granted.
   const starts_at = formatTimestamp(copy.starts_at);
@@ -63,19 +67,23 @@ export const createSubscriptionReader = (storeBilling: GrpcClient<StoreBillingDe
     /** The running subscriptions of these users, by user id, in one call. Throws `unavailable` if there is no answer. */
     find: (userIds: readonly number[]) => ask(userIds, FIND_DEADLINE_MS),
     /**
-     * The running subscription to show, or null. Asks store-billing, because the event may not have arrived yet. Without an answer
-     * in time the copy is shown. Callers in one tick of the event loop share a call. Never rejects.
+     * The running subscription to show, or null. A single user asks store-billing, because the event may not have arrived yet. A list
+     * shows the copies. Without an answer in time the copy is shown. Callers in one tick of the event loop share a call. Throws
+     * `unavailable` only without a copy.
      */
     show: async (
       userId: number,
-      copy: SubscriptionCopy | undefined,
-      now: Date,
+      stored: StoredSubscription,
+      { now, isList = false }: { now: Date; isList?: boolean },
     ): Promise<SubscriptionResource | null> => {
+      const copy = fromCopy(userId, stored, now);
+      if (isList && copy !== undefined) return copy;
       try {
         return (await askTogether([userId])).get(userId) ?? null;
       } catch (error) {
+        if (copy === undefined) throw error;
         log.warn({ err: error }, 'shown with the copy of the subscription');
-        return runningSubscription(userId, copy, now);
+        return copy;
       }
     },
   };

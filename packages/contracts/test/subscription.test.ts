@@ -37,7 +37,7 @@ afterAll(async () => {
   await storeBilling.close();
 });
 
-const show = (id: number) => reader.show(id, undefined, new Date());
+const show = (id: number) => reader.show(id, undefined, { now: new Date() });
 
 test('requests in one tick of the event loop share a call, and each finds its own user', async () => {
   const [one, two, same] = await Promise.all([1, 2, 1].map(show));

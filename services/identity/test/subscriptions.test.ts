@@ -56,12 +56,15 @@ const resourceOf = ({ subscription_id, starts_at, ...rest }: ReturnType<typeof s
   ...rest,
 });
 
-const stored = async () => {
-  const users = harness.database.collection<{ _id: number; subscription?: { id: number; version: number } }>(
+const users = () =>
+  harness.database.collection<{ _id: number; subscription?: { id: number; version: number } | null }>(
     'users',
   );
-  return (await users.findOne({ _id: person.id }))?.subscription;
+const stored = async () => {
+  return (await users().findOne({ _id: person.id }))?.subscription;
 };
+/** Makes the account one of a release that stored no copies. */
+const removeCopy = () => users().updateOne({ _id: person.id }, { $unset: { subscription: '' } });
 const publish = async (
   definition: typeof subscriptionStarted,
   data: ReturnType<typeof subscription>,
@@ -125,6 +128,33 @@ test('a list shows the copy without a call', async () => {
   expect(harness.standIns.calls.subscriptions).toBe(0);
 });
 
+test('an account of an older release is shown with the response of store-billing, or not at all', async () => {
+  const operator = await joinAs(harness, 'operator');
+  await removeCopy();
+  const login = { login: person.user.username, password: PASSWORD };
+  const shown = async () => {
+    const list = await harness.send('GET', `/users?search=${person.user.username}`, { as: operator.caller });
+    const single = [
+      await harness.send('GET', '/auth/me', { as: person.caller }),
+      await harness.send('POST', '/auth/login', { body: login, headers: newAddress() }),
+      await harness.send('GET', `/users/${person.id}`),
+    ];
+    return [
+      [list.status, list.body.data?.[0].current_subscription],
+      ...single.map(({ status, body }) => [status, body.user?.current_subscription]),
+    ];
+  };
+  const all = (status: number, subscription: unknown) => Array(4).fill([status, subscription]);
+  expect(await shown()).toEqual(all(200, null));
+  harness.standIns.subscriptions = [{ id: 87, userId: person.id }];
+  expect(await shown()).toEqual(all(200, expect.objectContaining({ id: 87, ...SUBSCRIBED })));
+  harness.standIns.whileReadingSubscriptions = fail;
+  expect(await shown()).toEqual(all(503, undefined));
+  person = await join(harness);
+  // A new account has had no subscription.
+  expect(await current()).toBeNull();
+});
+
 test('a subscription that was refunded or has expired is not shown', async () => {
   harness.standIns.whileReadingSubscriptions = fail;
   await publish(subscriptionStarted, subscription(84, -1, 30), 1);
@@ -173,22 +203,44 @@ test('an erased account neither keeps nor receives a copy', async () => {
   expect(await stored()).toBeUndefined();
 });
 
-test('the rebuild adds missing copies and ends wrong ones', async () => {
-  const missing = await join(harness);
-  const untold = subscription(88, -1, 30);
-  await publish(subscriptionStarted, untold, 4);
-  await untilStored(88, 4);
-  harness.standIns.subscriptions = [{ id: 89, userId: missing.id }];
+const rebuild = async (): Promise<void> => {
   const child = spawn(process.execPath, [REBUILD], {
     env: environmentOf(harness.config),
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   child.stdout.resume();
   expect(await once(child, 'exit')).toEqual([0, null]);
+};
+
+test('the rebuild keeps a copy that an event stores while store-billing is asked', async () => {
+  await removeCopy();
+  const running = subscription(92, -1, 30);
+  harness.standIns.whileReadingSubscriptions = async () => {
+    await publish(subscriptionStarted, running, 1);
+    await untilStored(92, 1);
+  };
+  await rebuild();
+  expect(await stored()).toMatchObject({ id: 92, version: 1 });
+});
+
+test('the rebuild adds missing copies, including that there is none, and ends wrong ones', async () => {
+  await removeCopy();
+  const without = person;
+  person = await join(harness);
+  await removeCopy();
+  const missing = person;
+  person = await join(harness);
+  const untold = subscription(88, -1, 30);
+  await publish(subscriptionStarted, untold, 4);
+  await untilStored(88, 4);
+  harness.standIns.subscriptions = [{ id: 89, userId: missing.id }];
+  await rebuild();
   harness.standIns.whileReadingSubscriptions = fail;
   expect(await current()).toBeNull();
   // A late repetition does not revive it.
   await handled(await publish(subscriptionStarted, untold, 4));
+  expect(await current()).toBeNull();
+  person = without;
   expect(await current()).toBeNull();
   person = missing;
   expect(await current()).toMatchObject({ id: 89, ...SUBSCRIBED });

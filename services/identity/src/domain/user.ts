@@ -1,6 +1,6 @@
 /** A live account. An erased account is a tombstone without these fields. */
 import type { MediaCopy } from '@fitness/contracts/media-copy.ts';
-import type { SubscriptionCopy } from '@fitness/contracts/subscription.ts';
+import type { StoredSubscription } from '@fitness/contracts/subscription.ts';
 import type { WholeUser } from '@fitness/contracts/user.ts';
 
 /** No account has this id: ids begin with 1. */
@@ -37,8 +37,8 @@ export interface User extends StoredUserFields {
   role_ids: number[];
   /** The public files (docs/adr/0101). Older releases did not store them. */
   media?: MediaCopy;
-  /** The last subscription, according to the events of store-billing. */
-  subscription?: SubscriptionCopy;
+  /** The last subscription, according to the events of store-billing. Older releases did not store it; a rebuild does. */
+  subscription?: StoredSubscription;
   /** Whether the user has ever referred anyone. */
   has_referrals: boolean;
   /** Both are set while a deletion is pending, otherwise both are null. */

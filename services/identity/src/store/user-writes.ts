@@ -1,6 +1,6 @@
 /** Writes of live accounts. Login keys and search texts are written with them. */
 import type { MediaCopy } from '@fitness/contracts/media-copy.ts';
-import type { SubscriptionCopy } from '@fitness/contracts/subscription.ts';
+import type { StoredSubscription, SubscriptionCopy } from '@fitness/contracts/subscription.ts';
 import { sameWords } from '@fitness/shared/kernel/same-words.ts';
 import type { RowTexts } from '@fitness/shared/lists/texts.ts';
 import { type ClientSession, type Connection, trusted } from '@fitness/shared/mongo/connect.ts';
@@ -57,10 +57,10 @@ const createSubscriptions = (users: ReturnType<typeof userModel>) => ({
   /** Replaces the copy `before`. No effect if it has changed, or without a live account. */
   replaceSubscription: async (
     id: number,
-    before: SubscriptionCopy | undefined,
-    subscription: SubscriptionCopy | undefined,
+    before: StoredSubscription,
+    subscription: SubscriptionCopy | null,
   ): Promise<void> => {
-    if (subscription === undefined || subscription === before) return;
+    if (subscription === before) return;
     const filter: Record<string, unknown> = before
       ? { 'subscription.id': before.id, 'subscription.version': before.version }
       : { subscription: null };
@@ -88,7 +88,7 @@ export const createWrites = (
     insert: async (session: ClientSession, user: NewUser, network?: string): Promise<User> => {
       await keys.claimAll(session, user._id, user, network === undefined ? [] : [network]);
       const standing: Standing = user.deletion_scheduled_at ? 'pending' : 'live';
-      const [created] = await users.create([{ ...user, standing }], { session });
+      const [created] = await users.create([{ ...user, subscription: null, standing }], { session });
       if (created === undefined) throw new Error('the account was not created');
       const row = toUser(created.toObject());
       await texts.add(session, row._id, row);

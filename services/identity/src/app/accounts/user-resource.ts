@@ -1,7 +1,6 @@
 /** The user resource (specification 2.1). */
 import { NO_MEDIA, toMediaResources } from '@fitness/contracts/media-copy.ts';
 import { MODEL } from '@fitness/contracts/model-names.ts';
-import { runningSubscription, type SubscriptionResource } from '@fitness/contracts/subscription.ts';
 import {
   canSeeAllFields,
   limitUser,
@@ -23,13 +22,13 @@ interface PresentUserDependencies
 
 /**
  * Returns resources in the order of `users`, each as `viewer` may see it. Does not wait for slow referral scores. Shows the copies of
- * subscriptions.
+ * subscriptions. Throws `unavailable` if there is a user without a copy and store-billing does not respond.
  */
 export type PresentUsers = (users: readonly User[], viewer: Caller) => Promise<UserResource[]>;
 
 /**
  * Returns the resource as `viewer` may see it. Waits for the referral score, and asks store-billing, so that a purchase is seen at
- * once.
+ * once. Throws `unavailable` like {@link PresentUsers}.
  */
 export type PresentUser = (user: User, viewer: Caller) => Promise<UserResource>;
 
@@ -39,17 +38,12 @@ const LIST_SCORE_TIMEOUT_MS = 3_000;
 export const createPresentUsers =
   (dependencies: PresentUserDependencies): PresentUsers =>
   (users, viewer) =>
-    present(dependencies, users, viewer, {
-      scoreTimeoutMs: LIST_SCORE_TIMEOUT_MS,
-      subscriptionOf: async ({ _id, subscription }, now) => runningSubscription(_id, subscription, now),
-    });
+    present(dependencies, users, viewer, { isList: true });
 
 export const createPresentUser =
   (dependencies: PresentUserDependencies): PresentUser =>
   async (user, viewer) => {
-    const [resource] = await present(dependencies, [user], viewer, {
-      subscriptionOf: ({ _id, subscription }, now) => dependencies.subscriptions.show(_id, subscription, now),
-    });
+    const [resource] = await present(dependencies, [user], viewer, { isList: false });
     if (resource === undefined) throw new Error('one user has no resource');
     return resource;
   };
@@ -63,16 +57,11 @@ export const createPresentOwnAccount = (dependencies: PresentUserDependencies): 
   });
 };
 
-interface Embedding {
-  scoreTimeoutMs?: number;
-  subscriptionOf(user: User, now: Date): Promise<SubscriptionResource | null>;
-}
-
 const present = async (
-  { store, referralsReader, baseUrl, clock }: PresentUserDependencies,
+  { store, referralsReader, subscriptions: reader, baseUrl, clock }: PresentUserDependencies,
   users: readonly User[],
   viewer: Caller,
-  { scoreTimeoutMs, subscriptionOf }: Embedding,
+  { isList }: { isList: boolean },
 ): Promise<UserResource[]> => {
   const now = clock.now();
   // The hidden fields are read only for users that the viewer sees completely.
@@ -81,9 +70,9 @@ const present = async (
   const [referrals, rolesInUse, subscriptions] = await Promise.all([
     referrerIds.length === 0
       ? new Map<number, Referrals>()
-      : referralsReader.read(referrerIds, { timeoutMs: scoreTimeoutMs }),
+      : referralsReader.read(referrerIds, { timeoutMs: isList ? LIST_SCORE_TIMEOUT_MS : undefined }),
     store.roles.findMany([...new Set(visible.flatMap((user) => user.role_ids))]),
-    Promise.all(users.map((user) => subscriptionOf(user, now))),
+    Promise.all(users.map((user) => reader.show(user._id, user.subscription, { now, isList }))),
   ]);
   return users.map((user, index) => {
     const resource: WholeUser = {
