@@ -55,6 +55,13 @@ class ProviderFailure extends Error {
   }
 }
 
+/** An open breaker, a name that was not resolved, and a refused connection. */
+const NOT_SENT = new Set(['EOPENBREAKER', 'ENOTFOUND', 'EAI_AGAIN', 'ECONNREFUSED']);
+
+/** Whether the provider has certainly received nothing of the request that failed with `error`. */
+export const isNotSent = (error: unknown): boolean =>
+  error instanceof ProviderFailure && error.cause !== undefined && NOT_SENT.has(reasonOf(error.cause));
+
 const DEADLINE_MS = 5_000;
 const MAX_BODY_BYTES = 1024 * 1024;
 const BREAKER_RESET_MS = 2_000;

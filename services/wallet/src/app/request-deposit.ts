@@ -1,4 +1,5 @@
 /** Opens a payment at the bank gateway and records the deposit; the payer is sent to `paymentUrl`. */
+import { isNotSent } from '@fitness/shared/http/provider-client.ts';
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { forbidden, invalid, message } from '@fitness/shared/kernel/error.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
@@ -82,11 +83,12 @@ export const createRequestDeposit =
     // Opened before the insert: an order whose address was never handed out cannot be paid, so it needs no payment.
     const order = await gateway
       .request({ amountRial: chargedRial(meta), orderId })
-      .catch((cause: unknown) => {
+      .catch(async (cause: unknown) => {
+        // After an unknown outcome the order is still counted: the gateway may have opened it.
+        if (isNotSent(cause)) await store.wallets.removeOrder(userId, id);
         throw providerError(cause);
       });
     if (typeof order === 'string') {
-      // After an unknown outcome the order is still counted: the gateway may have opened it.
       await store.wallets.removeOrder(userId, id);
       if (order === 'above_ceiling') throw invalid({ amount: message('payments.deposit_above_ceiling') });
       throw providerError(new Error('the gateway refused the order'));
