@@ -10,6 +10,7 @@ import { createConsumers } from './events/consumers.ts';
 import { createWalletService } from './grpc/wallet.ts';
 import { createRoutes } from './http/routes.ts';
 import { createJobs } from './jobs/jobs.ts';
+import { createUpgrades } from './store/upgrades.ts';
 import { createUseCases, type UseCases } from './use-cases.ts';
 
 /** Includes the jobs, so tests can run one round on demand. */
@@ -23,7 +24,7 @@ export const startWallet = async (
   const dependencies = await createDependencies(runtime, config);
   const useCases = createUseCases(dependencies);
   const { sweepDeposits, sealLedger, blockers } = useCases;
-  addWaitingMetrics(runtime, dependencies.store.payments.waiting);
+  addWaitingMetrics(runtime, () => dependencies.store.payments.waiting(runtime.clock.now()));
   const running = await runtime.serve({
     routes: createRoutes(useCases, {
       idempotency: dependencies.idempotency,
@@ -32,6 +33,7 @@ export const startWallet = async (
     grpc: [createWalletService(useCases), blockersService(blockers)],
     consumers: createConsumers(useCases),
     jobs: createJobs(useCases, config),
+    upgrades: createUpgrades(dependencies),
     audits: ['ledger'],
   });
   return { ...running, sweepDeposits, sealLedger };

@@ -35,6 +35,9 @@ const EXCEPTIONS = [
       'COLLSCAN: find ledger_seals {} sort {"_id":-1} limit',
     ],
   ),
+  ...exceptOnPrebuilt('it uses an index only if all conditions are in it; the upgrade runs once', [
+    'COLLSCAN: update payments {"type":"?","is_done":"?","is_rejected":"?","created_at":{"$gt":"?"}',
+  ]),
   ...exceptOnPrebuilt('it sorts the result of an index even in the order of the index; these are few', [
     'SORT: find payments {"gateway.state":"?"} sort {"_id":-1} limit',
     'SORT: find payments {"gateway.state":"?","_id":{"$lt":"?"}} sort {"_id":-1} limit',
@@ -187,7 +190,7 @@ const cases: [string, () => Promise<unknown>][] = [
   ['balances', () => store.wallets.balances([1, 2, 3])],
   [
     'a wallet is marked as erased',
-    inSession((session) => store.wallets.markErased(session, FILLED + 78, at)),
+    inSession((session) => store.wallets.markErased(session, FILLED + 78, { at, isRepeated: true })),
   ],
   ['wallets for the audit', inSession((session) => store.wallets.after(1, 10, session))],
   ['owners for the audit', inSession((session) => store.wallets.owners([1, 2], session))],
@@ -228,8 +231,9 @@ const cases: [string, () => Promise<unknown>][] = [
   ['an order is placed', inSession((session) => store.wallets.placeOrder(session, 1, { id: 1, at }))],
   ['an order is removed', () => store.wallets.removeOrder(1, 1)],
   ['closed deposits', inSession((session) => payments().countClosedDeposits([1, 2], session))],
-  ['waiting cases', () => payments().waiting()],
+  ['waiting cases', () => payments().waiting(at)],
   ['deposits that are due', () => payments().dueDeposits(at, 10)],
+  ['closed deposits are verified again', () => payments().lookAgain(after(100), at)],
   ['a deposit is claimed', () => payments().claimDeposit(20, at, at)],
   [
     'a withdrawal is settled',

@@ -25,7 +25,6 @@ export const SHARDS: Shards = {
         'aggregate: created_at, is_done, is_rejected, type',
         'aggregate: _id, gateway.state',
         'aggregate: gateway.state',
-        'aggregate: gateway.check_at, gateway.state',
         'aggregate: is_done, is_rejected, type',
       ],
       'a deposit that the gateway reports, and steps that know the id alone': [
@@ -37,7 +36,8 @@ export const SHARDS: Shards = {
         'updateOne: _id, gateway.check_at, is_done',
         'updateOne: _id, gateway.state, is_done, type',
       ],
-      'the job that asks for open deposits, once a round': ['aggregate: gateway.check_at'],
+      'the job that asks for due deposits, and their number': ['aggregate: gateway.check_at, gateway.state'],
+      'an upgrade': ['updateMany: created_at, gateway.check_at, gateway.state, is_done, is_rejected, type'],
     },
     claims: {
       'gateway.track_id_1': 'a collection of deposits, keyed by the track id, that names user and payment',

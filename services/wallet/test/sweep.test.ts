@@ -2,9 +2,11 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '@fitness/shared/kernel/clock.ts';
+import { createSequences } from '@fitness/shared/mongo/sequence.ts';
 import { ManualClock } from '@fitness/shared/testing/manual-clock.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { RunningWallet } from '../src/service.ts';
+import { createStore } from '../src/store/store.ts';
 import { atTheBank, type Harness, setZibalMode, startHarness, together } from './support.ts';
 
 const clock = new ManualClock();
@@ -131,6 +133,26 @@ test('the last look waits for a gateway that is unreachable, and keeps the journ
   expect(await harness.wallet.sweepDeposits()).toEqual({ verified: 1, credited: 1 });
 });
 
+test('a closed deposit of an older release is verified after the upgrade, until its look ends', async () => {
+  const [as, other] = [harness.person(), harness.person()];
+  const [young, old] = [await deposit(as), await deposit(other)];
+  const payments = harness.connection.collection('payments');
+  const close = (id: number, created_at: Date) =>
+    payments.updateOne(
+      { _id: id as never },
+      { $set: { created_at, 'gateway.state': 'expired', 'gateway.check_at': null } },
+    );
+  const daysAgo = (days: number) => new Date(clock.now().getTime() - days * DAY_MS);
+  await close(young.id, daysAgo(3));
+  await close(old.id, daysAgo(5));
+  for (const { url } of [young, old]) await atTheBank(harness, url, 'pay');
+  await harness.connection.collection('upgrades').deleteMany({});
+  await harness.replica();
+  await harness.wallet.sweepDeposits();
+  expect([await stateOf(young.id), await stateOf(old.id)]).toEqual(['done', 'expired']);
+  expect(await harness.balanceOf(as.userId)).toBe(20_000);
+});
+
 test('a deposit stays open while the gateway is unreachable, and is verified later', async () => {
   const as = harness.person();
   const { id, url } = await deposit(as);
@@ -214,6 +236,37 @@ test('a sweep takes users in turn, so the many deposits of one user delay no oth
   await harness.wallet.sweepDeposits();
   expect(await stateOf(paid)).toBe('done');
   await payments.deleteMany({ _id: { $gte: id(0) as never } });
+});
+
+test('a round verifies everything that is due, open deposits before the closed ones of many users', async () => {
+  // Earlier tests leave nothing to verify.
+  clock.advance(10 * DAY_MS);
+  await harness.wallet.sweepDeposits();
+  const payments = harness.connection.collection('payments');
+  const { id, url } = await deposit(harness.person());
+  const template = await payments.findOne({ _id: id as never });
+  const copies = Array.from({ length: 60 }, (_, index) => ({
+    ...template,
+    _id: 2_000_000 + index,
+    user_id: 1 + index,
+    gateway: {
+      ...template?.gateway,
+      track_id: `closed-${index}`,
+      order_id: `closed-${index}`,
+      state: 'failed',
+    },
+  }));
+  await payments.insertMany(copies as never);
+  await atTheBank(harness, url, 'pay');
+  clock.advance(3 * MINUTE_MS);
+  const store = createStore(harness.connection, createSequences(harness.connection), clock);
+  const [first] = await store.payments.dueDeposits(clock.now(), 50);
+  expect(first?.id).toBe(id);
+  expect((await harness.wallet.sweepDeposits()).verified).toBe(61);
+  expect((await store.payments.waiting(clock.now())).deposit.count).toBe(0);
+  clock.advance(2 * HOUR_MS);
+  expect((await store.payments.waiting(clock.now())).deposit.count).toBe(60);
+  await payments.deleteMany({ _id: { $gte: 2_000_000 as never } });
 });
 
 test('the audit finds no difference after these tests', async () => {

@@ -5,6 +5,8 @@ import type { HoldCredits } from './hold-credits.ts';
 import type { SettleDeposit } from './settle-deposit.ts';
 
 const BATCH = 50;
+/** Further batches follow at once while one is full, so that hourly looks are kept. More wait for the next round. */
+const MAX_BATCHES = 20;
 
 interface SweepResult {
   verified: number;
@@ -28,16 +30,20 @@ export const createSweepDeposits =
   async () => {
     await holdCredits();
     const result = { verified: 0, credited: 0 };
-    for (const due of await store.payments.dueDeposits(clock.now(), BATCH)) {
-      const now = clock.now();
-      if (!(await store.payments.claimDeposit(due.id, now, nextCheckAt(due, now)))) continue;
-      result.verified += 1;
-      try {
-        const settled = await settleDeposit(due);
-        if (settled.isDone) result.credited += 1;
-      } catch (error) {
-        log.warn({ err: error, payment_id: due.id }, 'a deposit could not be verified yet');
+    for (let batch = 0; batch < MAX_BATCHES; batch += 1) {
+      const deposits = await store.payments.dueDeposits(clock.now(), BATCH);
+      for (const due of deposits) {
+        const now = clock.now();
+        if (!(await store.payments.claimDeposit(due.id, now, nextCheckAt(due, now)))) continue;
+        result.verified += 1;
+        try {
+          const settled = await settleDeposit(due);
+          if (settled.isDone) result.credited += 1;
+        } catch (error) {
+          log.warn({ err: error, payment_id: due.id }, 'a deposit could not be verified yet');
+        }
       }
+      if (deposits.length < BATCH) break;
     }
     return result;
   };

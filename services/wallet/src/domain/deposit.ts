@@ -33,12 +33,12 @@ const UNDECIDED = new Set([-2, -1, 1, 2]);
 /** Age at which an unpaid deposit expires. */
 export const EXPIRES_MS = DAY_MS;
 /** Age until which the gateway is queried about an unpaid deposit: a closed order can still be paid there. */
-const LOOK_ENDS_MS = EXPIRES_MS + 3 * DAY_MS;
+export const LOOK_ENDS_MS = EXPIRES_MS + 3 * DAY_MS;
 /** Up to this age a deposit is verified more often. */
 const YOUNG_MS = 30 * MINUTE_MS;
 const YOUNG_INTERVAL_MS = 2 * MINUTE_MS;
 const OLD_INTERVAL_MS = 15 * MINUTE_MS;
-const CLOSED_INTERVAL_MS = HOUR_MS;
+export const CLOSED_INTERVAL_MS = HOUR_MS;
 
 /** When to verify a deposit again: every 2 minutes, after half an hour every 15, and every hour once it is closed. */
 export const nextCheckAt = (

@@ -23,7 +23,9 @@ export type GatewayState = (typeof GATEWAY_STATES)[number];
 export const OPERATOR_STATES = ['mismatch', 'returned'] as const satisfies readonly GatewayState[];
 
 /** States of a deposit that is unpaid according to the gateway's last response. */
-export type ClosedState = 'cancelled' | 'failed' | 'expired';
+export const CLOSED_STATES = ['cancelled', 'failed', 'expired'] as const satisfies readonly GatewayState[];
+
+export type ClosedState = (typeof CLOSED_STATES)[number];
 
 export const DISPUTE_OUTCOMES = ['credited', 'returned'] as const;
 

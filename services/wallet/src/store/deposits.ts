@@ -5,6 +5,7 @@ import { countMatches } from '@fitness/shared/mongo/count-matches.ts';
 import { createDueRowQueue } from '@fitness/shared/mongo/due-queue.ts';
 import type { Closure, VerifiedFields } from '../domain/deposit.ts';
 import {
+  CLOSED_STATES,
   type DisputeResolution,
   type GatewayReceipt,
   OPERATOR_STATES,
@@ -22,6 +23,8 @@ export interface Deposits {
    * it is never due again.
    */
   closeDeposit(id: number, closure: Closure): Promise<void>;
+  /** Makes closed deposits that were created after `from` due at `checkAt` if they are never due. Returns their number. */
+  lookAgain(from: Date, checkAt: Date): Promise<number>;
   /** Sets the state `mismatch`. False when the deposit is already disputed or credited. */
   disputeDeposit(session: ClientSession, id: number, reported: GatewayReceipt): Promise<boolean>;
   /**
@@ -40,7 +43,7 @@ export interface Deposits {
   openDisputes(request: PageRequest, userId?: number): Promise<PageOf<Payment>>;
   /** How many of these payments are stored and no longer open at the gateway. */
   countClosedDeposits(ids: readonly number[], session: ClientSession): Promise<number>;
-  /** Deposits that are due for verification; users take turns. */
+  /** Deposits that are due for verification: open ones before closed ones, and of each the users take turns. */
   dueDeposits(now: Date, limit: number): Promise<Payment[]>;
   /** Postpones a due deposit to `until`. False when another replica has claimed it. */
   claimDeposit(id: number, now: Date, until: Date): Promise<boolean>;
@@ -158,6 +161,11 @@ const createDisputes = ({
 
 export const createDeposits = (models: Models): Deposits => {
   const { payments } = models;
+  // Deposits that are never verified again have no `check_at`.
+  const createQueue = (filter: Record<string, unknown>) =>
+    createDueRowQueue(payments, { due: 'gateway.check_at', user: 'user_id', filter }, fromDocument);
+  const takeOpen = createQueue({ 'gateway.state': 'open' });
+  const takeClosed = createQueue({ 'gateway.state': { $ne: 'open' } });
   return {
     ...createDisputes(models),
     markDepositDone: async (session, id, { meta, description }) => {
@@ -191,14 +199,27 @@ export const createDeposits = (models: Models): Deposits => {
         { $set: { 'gateway.state': state, 'gateway.check_at': checkAt }, $inc: { version: 1 } },
       );
     },
+    lookAgain: async (from, checkAt) => {
+      const changed = await payments.updateMany(
+        {
+          ...{ type: 'deposit', is_done: false, is_rejected: false, created_at: trusted({ $gt: from }) },
+          'gateway.state': trusted({ $in: [...CLOSED_STATES] }),
+          'gateway.check_at': null,
+        },
+        { $set: { 'gateway.check_at': checkAt } },
+      );
+      return changed.modifiedCount;
+    },
     countClosedDeposits: async (ids, session) => {
       const stored = await payments
         .find({ _id: trusted({ $in: [...ids] }) }, { 'gateway.state': 1 }, { session })
         .lean<PaymentDocument[]>();
       return stored.filter(({ gateway }) => gateway?.state !== 'open').length;
     },
-    // Deposits that are never verified again have no `check_at`.
-    dueDeposits: createDueRowQueue(payments, { due: 'gateway.check_at', user: 'user_id' }, fromDocument),
+    dueDeposits: async (now, limit) => {
+      const open = await takeOpen(now, limit);
+      return open.length === limit ? open : [...open, ...(await takeClosed(now, limit - open.length))];
+    },
     claimDeposit: async (id, now, until) => {
       const claimed = await payments.updateOne(
         { _id: id, is_done: false, 'gateway.check_at': trusted({ $lte: now }) },

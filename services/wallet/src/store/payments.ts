@@ -1,6 +1,7 @@
 /** The payments. Conditional updates settle each of them once. */
 
 import type { PaymentType } from '@fitness/contracts/payment-types.ts';
+import { HOUR_MS } from '@fitness/shared/kernel/clock.ts';
 import type { PageOf, PageRequest } from '@fitness/shared/kernel/page.ts';
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
 import type { IsPersonal } from '@fitness/shared/mongo/privacy.ts';
@@ -16,7 +17,10 @@ import { fromDocument, toDocument } from './payment-document.ts';
 import { createErasePersonal } from './payment-erasure.ts';
 import { createHours, createPage, type PaymentFilter, type PaymentHour } from './payment-history.ts';
 
-/** `deposit`: open at the bank. `withdrawal`: to be paid or rejected. `dispute`: a deposit to be resolved by an operator. */
+/**
+ * `deposit`: open at the bank, or not verified in time. `withdrawal`: to be paid or rejected. `dispute`: a deposit to be resolved by an
+ * operator.
+ */
 type WaitingKind = 'deposit' | 'withdrawal' | 'dispute';
 
 export interface Payments extends Deposits {
@@ -41,7 +45,7 @@ export interface Payments extends Deposits {
   hours(type: PaymentType, from: Date): Promise<PaymentHour[]>;
   countOpenWithdrawals(userId: number): Promise<number>;
   /** What waits for the bank or for an operator. */
-  waiting(): Promise<Record<WaitingKind, Waiting>>;
+  waiting(now: Date): Promise<Record<WaitingKind, Waiting>>;
   /**
    * Marks a withdrawal as paid, or as rejected with `rejectedAt`. Undefined when it is already settled or not a withdrawal.
    */
@@ -64,6 +68,9 @@ export interface Payments extends Deposits {
   /** All payments of these users, ordered by user and id; for the audit. */
   ofUsers(userIds: readonly number[], session: ClientSession): AsyncIterable<Payment>;
 }
+
+/** A closed deposit is verified every hour. */
+const OVERDUE_MS = HOUR_MS;
 
 const createAuditReads = (
   payments: Models['payments'],
@@ -130,10 +137,15 @@ export const createPayments = (models: Models, sequences: Sequences): Payments =
     hours: createHours(models),
     countOpenWithdrawals: (userId) =>
       payments.countDocuments({ user_id: userId, type: 'withdrawal', is_done: false, is_rejected: false }),
-    waiting: async () => {
+    waiting: async (now) => {
+      const overdue = { 'gateway.check_at': { $lte: new Date(now.getTime() - OVERDUE_MS) } };
       const [deposit, withdrawal, dispute] = await Promise.all([
-        // Every open deposit has a `check_at`, which has an index.
-        countWaiting(payments, { 'gateway.check_at': { $gt: new Date(0) } }, { 'gateway.state': 'open' }),
+        // Every deposit that is verified again has a `check_at`, which has an index.
+        countWaiting(
+          payments,
+          { 'gateway.check_at': { $gt: new Date(0) } },
+          { $or: [{ 'gateway.state': 'open' }, overdue] },
+        ),
         countWaiting(payments, { type: 'withdrawal', is_done: false, is_rejected: false }),
         countWaiting(payments, { 'gateway.state': 'mismatch' }),
       ]);
