@@ -16,7 +16,7 @@ import { type NotedHead, readHead } from '@fitness/shared/kernel/seal.ts';
 import { type Connection, connectMongo } from '@fitness/shared/mongo/connect.ts';
 import { createSequences } from '@fitness/shared/mongo/sequence.ts';
 import { createCleanup } from '@fitness/shared/runtime/lifecycle.ts';
-import { type AuditReport, createAuditWallets } from './app/audit-wallets.ts';
+import { type AuditReport, createAuditWallets, MAX_ERASED } from './app/audit-wallets.ts';
 import { type AuditConfig, readAuditConfig, sealsDatabase } from './config.ts';
 import { createSeals } from './store/seals.ts';
 import { createStore } from './store/store.ts';
@@ -36,6 +36,7 @@ const notedHead = (): NotedHead | undefined => {
 const lines = (report: AuditReport): string[] => {
   const { seals, entries, payments, wallets, accounts, head, unsealed, disputedDeposits } = report;
   const erased = report.erasedWithBalance.map(({ userId, balance }) => `user ${userId} ${balance}`);
+  const shown = erased.slice(0, MAX_ERASED).join(', ');
   const read = [
     counted(payments, 'payment'),
     counted(entries, 'entry', 'entries'),
@@ -53,7 +54,9 @@ const lines = (report: AuditReport): string[] => {
       : [
           `disputed deposits: ${disputedDeposits.ids.join(', ')}${disputedDeposits.areAll ? '' : ', and older ones'}`,
         ]),
-    ...(erased.length === 0 ? [] : [`erased accounts with a balance: ${erased.join(', ')}`]),
+    ...(erased.length === 0
+      ? []
+      : [`erased accounts with a balance: ${shown}${erased.length > MAX_ERASED ? ', and more' : ''}`]),
     `Checked ${read}: everything adds up.`,
   ];
 };

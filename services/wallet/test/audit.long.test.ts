@@ -547,6 +547,21 @@ describe('the command', () => {
     });
   });
 
+  test('the command names a hundred erased accounts with a balance, and says that there are more', async () => {
+    const ids = Array.from({ length: 101 }, () => harness.person().userId);
+    for (const id of ids) await harness.give(id, 7);
+    await harness.wallet.sealLedger();
+    const wallets = collection('wallets');
+    const mine = { _id: { $in: ids as never[] } };
+    await wallets.updateMany(mine, { $set: { erased_at: new Date() } });
+    const { output } = await runCli();
+    expect(output).toContain(`user ${ids[99]} 7, and more`);
+    expect(output).not.toContain(`user ${ids[100]} 7`);
+    await wallets.updateOne({ _id: ids[0] as never }, { $set: { erased_at: null } });
+    expect((await runCli()).output).toContain(`user ${ids[100]} 7\n`);
+    await wallets.updateMany(mine, { $set: { erased_at: null } });
+  });
+
   test('the command exits 2 when the database of the seals cannot be reached', async () => {
     expect(await runCli(undefined, { LEDGER_SEALS_MONGODB_URI: 'mongodb://127.0.0.1:1' })).toMatchObject({
       code: 2,

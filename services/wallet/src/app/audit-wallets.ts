@@ -23,7 +23,7 @@ import { recomputed } from './recompute-wallets.ts';
 const ROWS = 500;
 const WALLETS = 100;
 const MAX_DISPUTED = 20;
-const MAX_ERASED = 100;
+export const MAX_ERASED = 100;
 
 export interface AuditReport {
   seals: number;
@@ -38,7 +38,7 @@ export interface AuditReport {
   accounts: Record<PlatformAccount | 'wallets', bigint>;
   /** The newest payments in state `mismatch`. No balance includes them. */
   disputedDeposits: { ids: readonly number[]; areAll: boolean };
-  /** Erased accounts with a balance, which nobody can use; at most {@link MAX_ERASED}. */
+  /** Erased accounts with a balance, which nobody can use; one more than {@link MAX_ERASED} at most. */
   erasedWithBalance: { userId: number; balance: number }[];
   /** The first difference found; undefined when there is none. */
   difference: Difference;
@@ -233,7 +233,7 @@ const checkWallets = async (
     });
     for (const wallet of chunk.wallets) {
       const { userId, balance, erased } = wallet;
-      if (erased && balance > 0 && report.erasedWithBalance.length < MAX_ERASED)
+      if (erased && balance > 0 && report.erasedWithBalance.length <= MAX_ERASED)
         report.erasedWithBalance.push({ userId, balance });
       assertNoDifference(
         differenceOfWallet(wallet, chunk.byPayments.get(userId) ?? 0n, chunk.byRows.get(userId) ?? 0n),
