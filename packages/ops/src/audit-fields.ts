@@ -107,7 +107,7 @@ const VERBATIM = [
   ...['phone', 'bank_account_number', 'session_id', 'token_id', 'grant_id', 'system_user', 'product_id'],
   ...['trainer_license_image', 'trainer_license_media_id', 'license.image', 'license.mediaId', 'filename'],
   ...['lat', 'lng', 'cityId', 'majorIds', 'opensAt', 'closesAt', 'source', 'mime_type'],
-  ...['meta.reference', 'refused.reference', 'refused.code'],
+  ...['meta.reference', 'refused.reference', 'refused.code', 'refused.mark'],
   ...['boostable_id', 'attachable_id', 'events'],
 ];
 const USER: FieldKind = { write: user, isUser: true };

@@ -112,7 +112,10 @@ describe('a resolved refund', () => {
     // The money may have been returned, although the purchase was granted.
     expect(refused.result.status).toBe(409);
     expect(refused.entries).toMatchObject([
-      { action: 'refund.resolve_refused', after: { 'refused.note': 'By phone' } },
+      {
+        action: 'refund.resolve_refused',
+        after: { 'refused.note': 'By phone', 'refused.mark': expect.any(String) },
+      },
     ]);
     expect(await queue.findOne({ purchase_token: token })).toMatchObject({ ...open, resolved_by: null });
     const { result, entries, written } = await observer.observe(() => resolve(id, 'granted'));

@@ -127,12 +127,19 @@ test('a refused payment is recorded with its reference, which the erasure of the
         'meta.reference': '1111',
         'refused.code': 'payments.already_settled',
         'refused.reference': 'TRX-SARA',
+        'refused.mark': expect.any(String),
       },
     },
   ]);
   await eraseAccount(harness, userId);
+  const again = await observer.observe(async () => {
+    for (const reference of ['TRX-SARA', 'TRX-ALI']) await settle(id, 'pay', { reference }, SECOND_OPERATOR);
+  });
+  const marks = again.entries.map(({ after }) => after?.['refused.mark']);
+  // The same text of the same operator has the same mark, so that a reference of the bank can still be compared.
+  expect([marks[0], marks[1] === marks[0]]).toEqual([entries[0]?.after?.['refused.mark'], false]);
   const stored = await harness.connection.collection('audit_entries').find({ subject_id: id }).toArray();
-  expect(stored).toHaveLength(2);
+  expect(stored).toHaveLength(4);
   expect(JSON.stringify(stored)).not.toContain('SARA');
 });
 
@@ -155,7 +162,11 @@ test('a refused resolution is recorded with its note', async () => {
   const { result, entries } = await observer.observe(() => resolve(id, 'returned', 'By bank'));
   expect(result.status).toBe(409);
   expect(entries).toMatchObject([
-    { action: 'deposit.resolve_refused', subjectId: id, after: { 'refused.note': 'By bank' } },
+    {
+      action: 'deposit.resolve_refused',
+      subjectId: id,
+      after: { 'refused.note': 'By bank', 'refused.mark': expect.any(String) },
+    },
   ]);
 });
 
@@ -174,14 +185,15 @@ test('claims, take-overs and releases are recorded with whose claim it was', asy
       action,
       actorId,
       before?.['claim.by'],
+      typeof before?.['claim.until'],
       after?.['claim.by'],
     ]),
   ).toEqual([
-    ['withdrawal.claim', first, null, first],
-    ['withdrawal.claim', second, first, second],
-    ['withdrawal.release', second, second, null],
-    ['withdrawal.claim', first, null, first],
-    ['withdrawal.pay', second, first, null],
+    ['withdrawal.claim', first, null, 'object', first],
+    ['withdrawal.claim', second, first, 'string', second],
+    ['withdrawal.release', second, second, 'string', null],
+    ['withdrawal.claim', first, null, 'object', first],
+    ['withdrawal.pay', second, first, 'string', null],
   ]);
 });
 

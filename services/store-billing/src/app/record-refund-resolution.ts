@@ -35,17 +35,18 @@ export const recordRefundResolution = async (
   });
 };
 
-/** The operator of a refused resolution may already have returned the money. */
+/** The operator of a refused resolution may already have returned the money. For an erased user only the mark of the note is left. */
 export const recordRefusedResolution = async (
   { store, audit }: Pick<Dependencies, 'store' | 'audit'>,
   session: ClientSession,
   refund: Refund,
-  refused: { operatorId: number; note: string; refusal: AppError },
+  refused: { operatorId: number; note: string; mark: string; refusal: AppError },
 ): Promise<void> => {
   const { personId, values } = stateOf(refund, refund.resolution);
-  const entered = { 'refused.code': refused.refusal.code, 'refused.note': refused.note };
+  const { operatorId, note, mark, refusal } = refused;
+  const entered = { 'refused.code': refusal.code, 'refused.note': note, 'refused.mark': mark };
   await audit.record(session, {
-    actorId: refused.operatorId,
+    actorId: operatorId,
     action: 'refund.resolve_refused',
     subject: { type: 'refund', id: refund.id },
     before: { personId, values: {} },

@@ -50,9 +50,8 @@ export const createResolveRefund =
     const after = (await refunds.find(id)) ?? refund;
     if (after.resolution?.mark === mark) return { ...after, resolution: after.resolution };
     const refusal = refusalOf(after, refused);
-    await store.transaction((session) =>
-      recordRefusedResolution(dependencies, session, after, { operatorId: caller.userId, note, refusal }),
-    );
+    const entered = { operatorId: caller.userId, note, mark, refusal };
+    await store.transaction((session) => recordRefusedResolution(dependencies, session, after, entered));
     throw refusal;
   };
 

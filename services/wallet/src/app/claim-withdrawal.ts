@@ -7,7 +7,7 @@ import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { Claim, Payment } from '../domain/payment.ts';
 import { claimRefusal, settledDecision, withdrawalFor } from './operators-withdrawal.ts';
-import { type PaymentResource, presentPayment } from './payment-resource.ts';
+import { type PaymentResource, shownOf, toPaymentResource } from './payment-resource.ts';
 
 /** How long a claim lasts. Claiming again extends it. */
 const CLAIMED_FOR_MS = 30 * MINUTE_MS;
@@ -16,11 +16,13 @@ const CLAIMED_FOR_MS = 30 * MINUTE_MS;
 export const createClaimWithdrawal =
   (dependencies: Dependencies) =>
   async (id: number, takeOver: boolean, caller: UserCaller): Promise<PaymentResource> => {
-    const { store, clock } = dependencies;
+    const { store, clock, users } = dependencies;
     const withdrawal = await withdrawalFor(dependencies, id, caller);
+    const { userId } = withdrawal;
+    const user = (await users.find([userId], caller, { withErased: true })).get(userId);
     const claimed = await store.transaction(async (session) => {
       const current = (await store.payments.find(id, session)) ?? withdrawal;
-      const made = settledDecision(current);
+      const made = settledDecision(shownOf(current, user));
       const now = clock.now();
       const refusal =
         made === undefined
@@ -35,7 +37,7 @@ export const createClaimWithdrawal =
         caller,
       });
     });
-    return presentPayment(dependencies, claimed, caller);
+    return toPaymentResource(claimed, caller, user, await store.wallets.balance(userId));
   };
 
 /** Throws like the claim. Does nothing if nobody has claimed it. */

@@ -18,7 +18,7 @@ import {
   type Payment,
 } from '../domain/payment.ts';
 import { heldKey } from './hold-credits.ts';
-import { type PaymentResource, toPaymentResource } from './payment-resource.ts';
+import { type PaymentResource, shownOf, toPaymentResource } from './payment-resource.ts';
 import { publishDepositReturned, publishPaymentBooked } from './publish.ts';
 import { depositEntry } from './settle-deposit.ts';
 
@@ -50,9 +50,16 @@ export const createResolveDeposit =
     const { payment, refusal } = await store.transaction(async (session) => {
       const current = (await store.payments.find(id, session)) ?? deposit;
       const isErased = (await store.wallets.find(session, current.userId))?.erased === true;
-      const refused = refusalOf(current, mark) ?? erasedRefusal(current, outcome, isErased);
+      const shown = shownOf(current, usersById.get(current.userId));
+      const refused = refusalOf(shown, mark) ?? erasedRefusal(current, outcome, isErased);
       if (refused !== undefined) {
-        await recordRefusal(dependencies, session, { deposit: current, note, caller, refusal: refused });
+        await recordRefusal(dependencies, session, {
+          deposit: current,
+          note,
+          mark,
+          caller,
+          refusal: refused,
+        });
         return { payment: current, refusal: refused };
       }
       if (current.gateway?.state !== 'mismatch') return { payment: current };
@@ -86,16 +93,17 @@ const erasedRefusal = (
 const recordRefusal = async (
   { store, audit }: Dependencies,
   session: ClientSession,
-  refused: { deposit: Payment; note: string; caller: UserCaller; refusal: AppError },
+  refused: { deposit: Payment; note: string; mark: string | null; caller: UserCaller; refusal: AppError },
 ): Promise<void> => {
-  const { deposit, note, caller, refusal } = refused;
+  const { deposit, note, mark, caller, refusal } = refused;
   const { personId, values } = stateOf(deposit);
+  const entered = { 'refused.code': refusal.code, 'refused.note': note, 'refused.mark': mark };
   await audit.record(session, {
     actorId: caller.userId,
     action: 'deposit.resolve_refused',
     subject: { type: 'payment', id: deposit.id },
     before: { personId, values: {} },
-    after: { personId, values: { ...values, 'refused.code': refusal.code, 'refused.note': note } },
+    after: { personId, values: { ...values, ...entered } },
     isPersonal: (path) => path === 'refused.note' || store.payments.isPersonal(path),
   });
 };
@@ -108,6 +116,8 @@ const resolve = async (
   isErased: boolean,
 ): Promise<Payment> => {
   const { store, audit } = dependencies;
+  // The note may name the payer, and nothing about an erased person is stored (docs/erasure.md). The mark stays: an operator who has the
+  // note can prove it.
   const resolution = isErased ? { ...decision, note: null } : decision;
   const after =
     resolution.outcome === 'credited'

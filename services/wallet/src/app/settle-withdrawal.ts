@@ -10,10 +10,10 @@ import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { payoutRows, releaseRows } from '../domain/booking.ts';
 import { createEntry, type LedgerEntry } from '../domain/ledger.ts';
-import { type Payment, withdrawalMetaOf } from '../domain/payment.ts';
+import { isOpenWithdrawal, type Payment, withdrawalMetaOf } from '../domain/payment.ts';
 import type { WithdrawalMeta } from '../domain/payment-meta.ts';
 import { claimRefusal, settledDecision, withdrawalFor } from './operators-withdrawal.ts';
-import { type PaymentResource, toPaymentResource } from './payment-resource.ts';
+import { type PaymentResource, shownOf, toPaymentResource } from './payment-resource.ts';
 import { publishWithdrawalSettled } from './publish.ts';
 
 interface Settlement {
@@ -44,7 +44,7 @@ export type SettleWithdrawal = (
 export const createSettleWithdrawal =
   (dependencies: Dependencies): SettleWithdrawal =>
   async (id, settlement, caller) => {
-    const { store, clock, users, digest, payoutJournal } = dependencies;
+    const { store, clock, users, digest, log, payoutJournal } = dependencies;
     const withdrawal = await withdrawalFor(dependencies, id, caller);
     const { userId, amount, createdAt } = withdrawal;
     const decision = { ...settlement, operatorId: caller.userId };
@@ -52,19 +52,27 @@ export const createSettleWithdrawal =
     // Fetched before the settlement: if identity does not respond, nothing has changed.
     const usersById = await users.find([userId], caller, { withErased: true });
     // Written before the settlement: the operator has already paid at the bank, even if the transaction fails.
-    if (settlement.outcome === 'paid' && judge(withdrawal, attempt, clock.now()) === 'settle') {
-      const payout = { payment_id: id, user_id: userId, amount, requested_at: createdAt };
-      await payoutJournal.begin(id, { ...payout, paid_at: clock.now() });
-    }
+    // A claim of another operator does not matter here: it may end before the transaction.
+    const payout = { payment_id: id, user_id: userId, amount, requested_at: createdAt };
+    const entry =
+      settlement.outcome === 'paid' && isOpenWithdrawal(withdrawal)
+        ? await payoutJournal.begin(id, { ...payout, paid_at: clock.now() })
+        : undefined;
     const { payment, refusal } = await store.transaction(async (session) => {
       const current = (await store.payments.find(id, session)) ?? withdrawal;
-      const verdict = judge(current, attempt, clock.now());
+      const verdict = judge(shownOf(current, usersById.get(userId)), attempt, clock.now());
       if (verdict === 'settle') return { payment: await settle(dependencies, session, current, attempt) };
       if (verdict === 'repeat') return { payment: current };
       await recordRefusal(dependencies, session, { payment: current, attempt, refusal: verdict });
       return { payment: current, refusal: verdict };
     });
-    if (refusal !== undefined) throw refusal;
+    if (refusal !== undefined) {
+      // A restore lists the entries as paid.
+      await entry
+        ?.withdraw()
+        .catch((error: unknown) => log.warn({ err: error }, 'an entry was not withdrawn'));
+      throw refusal;
+    }
     return toPaymentResource(payment, caller, usersById.get(userId), await store.wallets.balance(userId));
   };
 
@@ -104,16 +112,16 @@ const settle = async (
   return after;
 };
 
-/** A refused rejection moves no money, so it is not recorded. */
+/** A refused rejection moves no money, so it is not recorded. For an erased payer only the mark of the reference is left. */
 const recordRefusal = async (
   { store, audit }: Dependencies,
   session: ClientSession,
   { payment, attempt, refusal }: { payment: Payment; attempt: Attempt; refusal: AppError },
 ): Promise<void> => {
-  const { outcome, text, operatorId } = attempt;
+  const { outcome, text, mark, operatorId } = attempt;
   if (outcome !== 'paid' || text === null) return;
   const { personId, values } = stateOf(payment);
-  const entered = { 'refused.code': refusal.code, 'refused.reference': text };
+  const entered = { 'refused.code': refusal.code, 'refused.reference': text, 'refused.mark': mark };
   await audit.record(session, {
     actorId: operatorId,
     action: 'withdrawal.pay_refused',
@@ -135,6 +143,8 @@ const stateOf = (payment: Payment): AuditState & { personId: number } => ({
     'meta.reason': withdrawalMetaOf(payment)?.reason ?? null,
     'meta.reference': withdrawalMetaOf(payment)?.reference ?? null,
     'claim.by': payment.claim?.by ?? null,
+    // Without it, a take-over looks like a claim that had ended.
+    'claim.until': payment.claim?.until ?? null,
   },
 });
 
