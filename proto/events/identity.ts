@@ -95,7 +95,14 @@ export const accountDeleted = defineEvent({
   summary: 'An account was erased. Every service erases or pseudonymizes its part of the data.',
   advice:
     'Erase what you keep about the user, or remove what identifies them where the law requires the rest.',
-  data: z.object({ user_id: userId, deleted_at: timestamp }),
+  data: z.object({
+    user_id: userId,
+    deleted_at: timestamp,
+    is_repeated: z.boolean().optional().meta({
+      description:
+        'True if a restore has erased the account again; its data is then older than the first erasure',
+    }),
+  }),
   consumers: ['content', 'gyms', 'identity', 'media', 'store-billing', 'wallet'],
   erases: ({ user_id: id }) => id,
 });

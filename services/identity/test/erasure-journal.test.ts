@@ -78,7 +78,7 @@ test('a refused erasure and a cancelled deletion leave no entry', async () => {
   const date = await makeDue(replica, cancelled);
   await replica.useCases.cancelDeletion(cancelled);
   const erased = await store.transaction((session) =>
-    replica.useCases.eraseAccount(session, cancelled, date),
+    replica.useCases.eraseAccount(session, cancelled, { dueOn: date }),
   );
   expect(erased).toBe(false);
   expect(await inJournal()).toEqual({ begun: [], done: [] });

@@ -22,10 +22,11 @@ const MEANINGS: Readonly<Record<RestoredDepositState, string>> = {
   cancelled: 'cancelled',
   failed: 'failed',
   expired: 'not paid',
-  mismatch: 'disputed: check whether it was returned since, then resolve it',
+  mismatch:
+    'disputed: check whether it was returned since, or spent by an account that is erased again, then resolve it',
   returned: 'returned',
   no_account:
-    'nothing is stored, because the account is erased or younger than the backup: check the panel of the bank gateway, and return what was paid',
+    'nothing is stored, because the account is erased or younger than the backup: check the panel of the bank gateway, and return what was paid and not spent before an erasure',
 };
 
 const ofDeposits = (restored: readonly RestoredDeposit[]): string[] => [

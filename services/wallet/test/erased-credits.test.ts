@@ -57,7 +57,11 @@ const closesAsReturned = async (userId: number, id: number, booked: number): Pro
   const refused = await resolve(id, 'credited');
   expect([refused.status, refused.body]).toEqual([
     409,
-    { message: 'The account of the payer is erased. Return the money and close the case as returned.' },
+    {
+      message:
+        'The account of the payer is erased, so the case is closed as returned. Return the money first, unless the payer had ' +
+        'spent it before a restore.',
+    },
   ]);
   const action = { action: 'deposit.resolve_refused', subject_id: id };
   expect(await harness.connection.collection('audit_entries').countDocuments(action)).toBe(1);

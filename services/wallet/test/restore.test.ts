@@ -2,7 +2,7 @@
 import { readdir, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
-import { DAY_MS, MINUTE_MS, systemClock } from '@fitness/shared/kernel/clock.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS, systemClock } from '@fitness/shared/kernel/clock.ts';
 import { NO_PROGRESS } from '@fitness/shared/kernel/progress.mjs';
 import type { Connection } from '@fitness/shared/mongo/connect.ts';
 import { createServiceRuntime } from '@fitness/shared/runtime/service-runtime.ts';
@@ -10,7 +10,15 @@ import { ManualClock } from '@fitness/shared/testing/manual-clock.ts';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { createDependencies, type Dependencies } from '../src/dependencies.ts';
 import { createUseCases, type UseCases } from '../src/use-cases.ts';
-import { atTheBank, eraseAccount, type Harness, OPERATOR, setZibalMode, startHarness } from './support.ts';
+import {
+  atTheBank,
+  eraseAccount,
+  type Harness,
+  OPERATOR,
+  SECOND_OPERATOR,
+  setZibalMode,
+  startHarness,
+} from './support.ts';
 
 const clock = new ManualClock(systemClock.now());
 let harness: Harness;
@@ -196,6 +204,36 @@ test('deposits that the sweep settles before the command are listed, and those t
   expect(await harness.balanceOf(as.userId)).toBe(70_000);
 });
 
+test('a restore withdraws no entry, even of a deposit whose last look is due; the sweep does so later', async () => {
+  const as = harness.person();
+  const backup = await backUp();
+  const { id } = await open(as, 20_000);
+  const entries = async (): Promise<string[]> => {
+    const files = await readdir(join(harness.config.JOURNAL_DIRECTORY, 'deposits'));
+    return files.filter((file) => file.startsWith(`${id}-`));
+  };
+  await restore(backup);
+  clock.advance(5 * DAY_MS);
+  expect(await restoreDeposits(as)).toEqual([{ id, state: 'expired' }]);
+  expect(await entries()).toHaveLength(1);
+  clock.advance(HOUR_MS);
+  await harness.wallet.sweepDeposits();
+  expect([await stateOf(id), await entries()]).toEqual(['expired', []]);
+});
+
+test('a deposit of the last looks that is disputed after the backup is listed', async () => {
+  const as = harness.person();
+  const { id } = await open(as, 20_000);
+  clock.advance(2 * DAY_MS);
+  const backedUpAt = clock.now();
+  await harness.connection
+    .collection('payments')
+    .updateOne({ _id: id as never }, { $set: { 'gateway.state': 'mismatch', 'gateway.check_at': null } });
+  expect(await restoreDepositsSince(backedUpAt, as)).toEqual([{ id, state: 'mismatch' }]);
+  clock.advance(3 * DAY_MS);
+  expect(await restoreDepositsSince(clock.now(), as)).toEqual([]);
+});
+
 test('a process that dies between the journal and the commit leaves an order that expires unpaid', async () => {
   const as = harness.person();
   const { store } = dependencies;
@@ -273,17 +311,47 @@ test('a withdrawal paid since the backup is listed as paid, and one requested si
   expect(files).toHaveLength(2);
 });
 
-test('the balance of an account that was erased since is listed, before and after the sweep has disputed it', async () => {
+test('a payment is in the journal even if another operator releases the claim during the request', async () => {
   const as = harness.person();
-  await harness.send('GET', (await paid(as, 20_000)).callback);
+  await harness.give(as.userId, 5_000);
+  const { body } = await harness.send('POST', '/payments/withdrawals', { as, body: { amount: 5_000 } });
+  const { id } = body.payment;
+  await harness.send('POST', `/payments/${id}/claim`, { as: SECOND_OPERATOR });
+  const entries = async (): Promise<string[]> => {
+    const files = await readdir(join(harness.config.JOURNAL_DIRECTORY, 'payouts'));
+    return files.filter((file) => file.startsWith(`${id}-`));
+  };
+  const pay = { outcome: 'paid', text: '1111', takeOver: false, key: undefined } as const;
+  await expect(useCases.settleWithdrawal(id, pay, OPERATOR)).rejects.toMatchObject({
+    code: 'payments.claimed',
+  });
+  expect(await entries()).toEqual([]);
+  const { users } = dependencies;
+  const find: typeof users.find = async (...request) => {
+    const found = await users.find(...request);
+    // The payment was read before, and is judged again in the transaction.
+    await harness.send('DELETE', `/payments/${id}/claim`, { as: SECOND_OPERATOR });
+    return found;
+  };
+  const { settleWithdrawal } = createUseCases({ ...dependencies, users: { ...users, find } });
+  expect(await settleWithdrawal(id, pay, OPERATOR)).toMatchObject({ is_done: true });
+  expect(await entries()).toHaveLength(1);
+});
+
+test('the balance of an account that is erased again is listed, and the sweep disputes none of it', async () => {
+  const as = harness.person();
+  const { id, callback } = await paid(as, 20_000);
+  await harness.send('GET', callback);
   const backup = await backUp();
   await restore(backup);
-  await eraseAccount(harness, as.userId);
+  await eraseAccount(harness, as.userId, { isRepeated: true });
   for (const isSwept of [false, true]) {
     if (isSwept) await harness.wallet.sweepDeposits();
     const { erasedWithBalance } = await useCases.listRestoredMoney();
     const mine = erasedWithBalance.filter(({ userId }) => userId === as.userId);
     expect(mine).toEqual([{ userId: as.userId, balance: 20_000 }]);
   }
+  expect(await stateOf(id)).toBe('done');
+  expect((await harness.inspect()).erasedWithBalance).toContainEqual({ userId: as.userId, balance: 20_000 });
   await assertBalanced();
 });

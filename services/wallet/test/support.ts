@@ -314,11 +314,12 @@ export const setZibalMode = async (harness: Harness, mode: 'ok' | 'unreachable')
 export const eraseAccount = async (
   harness: Harness,
   userId: number,
-  waiting: Parameters<typeof eventually>[1] = {},
+  { isRepeated = false, ...waiting }: Parameters<typeof eventually>[1] & { isRepeated?: boolean } = {},
 ): Promise<void> => {
   const eventId = await harness.publish(accountDeleted, {
     user_id: userId,
     deleted_at: '2026-01-15 10:00:00',
+    ...(isRepeated && { is_repeated: true }),
   });
   await eventually(
     async () => (await harness.connection.collection('inbox').countDocuments({ eventId })) === 1,

@@ -45,7 +45,7 @@ export const holdCredit = async (
 
 /**
  * Holds what was credited before the wallet heard of the erasure: the newest credits that make up the balance. A balance that
- * contains no whole credit stays, and the audit names it.
+ * contains no whole credit stays, and the audit names it. The balance of an account that a restore has erased again stays, too.
  */
 export type HoldCredits = () => Promise<void>;
 
@@ -68,7 +68,9 @@ const holdBalance = async (
   session: ClientSession,
   userId: number,
 ): Promise<number[]> => {
-  let rest = (await store.wallets.find(session, userId))?.balance ?? 0;
+  const wallet = await store.wallets.find(session, userId);
+  // The backup lacks how this balance was spent or withdrawn, so there is nothing to return.
+  let rest = wallet === undefined || wallet.isErasureRepeated ? 0 : wallet.balance;
   const credits = rest === 0 ? [] : await store.payments.newestCredits(session, userId);
   const entries = await store.entries.ofPayments(
     credits.map(({ id }) => id),

@@ -26,7 +26,7 @@ export const disputedDepositSchema = z
   })
   .meta({ id: 'DisputedDeposit' });
 
-/** An erased account whose balance contains no whole credit that could be disputed. */
+/** An erased account with a balance that is not disputed. */
 export const erasedBalanceSchema = z
   .object({
     user_id: z.int().meta({ description: 'Id of the erased account' }),

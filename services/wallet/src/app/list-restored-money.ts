@@ -3,7 +3,7 @@
  */
 import type { Dependencies } from '../dependencies.ts';
 import type { Payout } from '../domain/journal.ts';
-import { isHeldCredit, type Payment } from '../domain/payment.ts';
+import type { Payment } from '../domain/payment.ts';
 
 const PER_PAGE = 100;
 
@@ -12,10 +12,7 @@ export interface RestoredMoney {
   openWithdrawals: (Pick<Payment, 'id' | 'userId' | 'amount' | 'createdAt'> & { paidAt: Date | null })[];
   /** Requested and paid since the backup, so the restored balances still contain this money. */
   lostPayouts: Payout[];
-  /**
-   * Accounts are erased only without a balance, so this money was spent or withdrawn since the backup. The job may have taken it out
-   * of the balance already.
-   */
+  /** Accounts are erased only without a balance, so this money was spent or withdrawn since the backup. */
   erasedWithBalance: { userId: number; balance: number }[];
   /** Number of disputed deposits in the backup. Operators may have resolved some of them since. */
   openDisputes: number;
@@ -24,7 +21,7 @@ export interface RestoredMoney {
 const keyOf = (paymentId: number, requestedAt: Date): string => `${paymentId} ${requestedAt.getTime()}`;
 
 export const createListRestoredMoney =
-  ({ store, payoutJournal }: Dependencies) =>
+  ({ store, clock, payoutJournal }: Dependencies) =>
   async (): Promise<RestoredMoney> => {
     const openWithdrawals: Payment[] = [];
     const filter = { type: 'withdrawal', isDone: false, rejected: false, order: 'ASC' } as const;
@@ -41,12 +38,6 @@ export const createListRestoredMoney =
       const payment = await store.payments.find(payout.payment_id);
       if (payment?.createdAt.getTime() !== payout.requested_at.getTime()) lostPayouts.push(payout);
     }
-    const disputes: Payment[] = [];
-    for (let after: readonly number[] | undefined = [Number.MAX_SAFE_INTEGER]; after !== undefined; ) {
-      const page = await store.payments.openDisputes({ mode: 'cursor', perPage: PER_PAGE, after });
-      disputes.push(...page.rows);
-      after = page.next;
-    }
     return {
       openWithdrawals: openWithdrawals.map(({ id, userId, amount, createdAt }) => ({
         id,
@@ -56,10 +47,7 @@ export const createListRestoredMoney =
         paidAt: payouts.get(keyOf(id, createdAt))?.paid_at ?? null,
       })),
       lostPayouts,
-      erasedWithBalance: [
-        ...(await store.wallets.erasedWithBalance()),
-        ...disputes.filter(isHeldCredit).map(({ userId, amount }) => ({ userId, balance: amount })),
-      ],
-      openDisputes: disputes.length,
+      erasedWithBalance: await store.wallets.erasedWithBalance(),
+      openDisputes: (await store.payments.waiting(clock.now())).dispute.count,
     };
   };

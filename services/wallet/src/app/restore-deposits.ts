@@ -6,7 +6,7 @@ import { isAccountOf } from '@fitness/contracts/user.ts';
 import { isAppError } from '@fitness/shared/kernel/error.ts';
 import type { Progress } from '@fitness/shared/kernel/progress.mjs';
 import type { Dependencies } from '../dependencies.ts';
-import { EXPIRES_MS, nextCheckAt } from '../domain/deposit.ts';
+import { EXPIRES_MS, LOOK_ENDS_MS, nextCheckAt } from '../domain/deposit.ts';
 import { depositOf, type OpenedDeposit } from '../domain/journal.ts';
 import type { GatewayState, Payment } from '../domain/payment.ts';
 import { depositEntry, type SettleDeposit } from './settle-deposit.ts';
@@ -54,10 +54,12 @@ export const createRestoreDeposits = (dependencies: RestoreDepositsDependencies)
     });
   };
 
-  /** Whether a deposit that is not open any more may have been open at this time. */
+  /** Whether a deposit that is not open any more may have been open or unpaid at this time. */
   const wasOpenAt = async (payment: Payment, at: Date | undefined): Promise<boolean> => {
     if (at === undefined || payment.gateway?.state === 'returned') return false;
-    if (!payment.isDone) return payment.createdAt.getTime() > at.getTime() - EXPIRES_MS;
+    // A closed deposit is disputed if its last looks find a payment that does not match.
+    const agedMs = payment.gateway?.state === 'mismatch' ? LOOK_ENDS_MS : EXPIRES_MS;
+    if (!payment.isDone) return payment.createdAt.getTime() > at.getTime() - agedMs;
     const booked = await store.entries.find(depositEntry(payment).key);
     return booked !== undefined && booked.bookedAt >= at;
   };
@@ -72,7 +74,7 @@ export const createRestoreDeposits = (dependencies: RestoreDepositsDependencies)
       return (await wasOpenAt(existing, backedUpAt)) ? existing.gateway?.state : undefined;
     const opened = existing ?? (await openAgain(deposit));
     if (opened === undefined) return 'no_account';
-    const settled = await settleDeposit(opened).catch((error: unknown) => {
+    const settled = await settleDeposit(opened, { isRestore: true }).catch((error: unknown) => {
       if (!isAppError(error)) throw error;
       log.warn({ err: error, payment_id: opened.id }, 'a deposit could not be verified yet');
       return opened;

@@ -4,7 +4,13 @@
  */
 import type { Dependencies } from '../dependencies.ts';
 import { depositRows } from '../domain/booking.ts';
-import { type Closure, decideDeposit, type PaidReceipt, verifiedFields } from '../domain/deposit.ts';
+import {
+  CLOSED_INTERVAL_MS,
+  type Closure,
+  decideDeposit,
+  type PaidReceipt,
+  verifiedFields,
+} from '../domain/deposit.ts';
 import { createEntry, type LedgerEntry } from '../domain/ledger.ts';
 import { depositMetaOf, type GatewayReceipt, isLeftToOperators, type Payment } from '../domain/payment.ts';
 import { ERASED_CREDIT } from './hold-credits.ts';
@@ -14,10 +20,14 @@ import { publishPaymentBooked } from './publish.ts';
 /**
  * Returns the deposit afterwards: credited, closed, disputed or still open. Concurrent and repeated calls credit it
  * at most once. Throws `payments.provider_error` without a usable response from the gateway.
+ *
+ * `isRestore`: the look does not end now, and the sweep ends it later. The next steps of a restore read the newest entry of the journal.
  */
-export type SettleDeposit = (payment: Payment) => Promise<Payment>;
+export type SettleDeposit = (payment: Payment, options?: { isRestore: boolean }) => Promise<Payment>;
 
 const MISMATCH = 'the gateway took a payment that does not match its deposit';
+const ERASED_AGAIN =
+  'a restore has erased the payer of a paid deposit again; return the money only if it was neither spent nor withdrawn before';
 
 type SettleDepositDependencies = Pick<
   Dependencies,
@@ -26,7 +36,7 @@ type SettleDepositDependencies = Pick<
 
 export const createSettleDeposit =
   (dependencies: SettleDepositDependencies): SettleDeposit =>
-  async (payment) => {
+  async (payment, { isRestore } = { isRestore: false }) => {
     const { store, clock, gateway } = dependencies;
     const trackId = payment.gateway?.trackId ?? null;
     if (payment.isDone || trackId === null || isLeftToOperators(payment)) return payment;
@@ -36,7 +46,8 @@ export const createSettleDeposit =
     const answer = await asked.catch((cause: unknown) => {
       throw providerError(cause);
     });
-    const decision = decideDeposit(payment, answer, clock.now());
+    const now = clock.now();
+    const decision = decideDeposit(payment, answer, now);
     switch (decision.kind) {
       case 'wait':
         return payment;
@@ -46,12 +57,17 @@ export const createSettleDeposit =
           dispute(dependencies, payment, decision.receipt)
         );
       case 'close':
-        await close(dependencies, payment, decision);
+        await close(dependencies, payment, isRestore ? laterLook(decision, now) : decision);
         return (await store.payments.find(payment.id)) ?? payment;
       case 'dispute':
         return dispute(dependencies, payment, decision.receipt);
     }
   };
+
+const laterLook = ({ state, checkAt }: Closure, now: Date): Closure => ({
+  state,
+  checkAt: checkAt ?? new Date(now.getTime() + CLOSED_INTERVAL_MS),
+});
 
 /** Removes the journal entry before the look ends, so that a crash in between repeats both. */
 const close = async (
@@ -71,13 +87,16 @@ const dispute = async (
   payment: Payment,
   receipt: GatewayReceipt,
 ): Promise<Payment> => {
-  const { isNew, live } = await store.transaction(async (session) => {
-    const live = await store.wallets.lockUnlessErased(session, payment.userId);
+  const { id, userId } = payment;
+  const { isNew, reason } = await store.transaction(async (session) => {
+    const live = await store.wallets.lockUnlessErased(session, userId);
+    const wallet = live ? undefined : await store.wallets.find(session, userId);
     const reported = live ? receipt : { ...receipt, cardNumber: null };
-    return { isNew: await store.payments.disputeDeposit(session, payment.id, reported), live };
+    const reason = live ? MISMATCH : wallet?.isErasureRepeated === true ? ERASED_AGAIN : ERASED_CREDIT;
+    return { isNew: await store.payments.disputeDeposit(session, id, reported), reason };
   });
-  if (isNew) log.error({ payment_ids: [payment.id] }, live ? MISMATCH : ERASED_CREDIT);
-  return (await store.payments.find(payment.id)) ?? payment;
+  if (isNew) log.error({ payment_ids: [id] }, reason);
+  return (await store.payments.find(id)) ?? payment;
 };
 
 /** The gateway's confirmation and an operator's credit use the same key, so a deposit is booked once. */

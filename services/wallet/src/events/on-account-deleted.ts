@@ -3,4 +3,6 @@ import { type EventConsumer, onEvent } from '@fitness/shared/messaging/consumer.
 import type { UseCases } from '../use-cases.ts';
 
 export const onAccountDeleted = ({ eraseAccount }: UseCases): EventConsumer =>
-  onEvent(accountDeleted, ({ data }, { session }) => eraseAccount(session, data.user_id));
+  onEvent(accountDeleted, ({ data }, { session }) =>
+    eraseAccount(session, data.user_id, data.is_repeated === true),
+  );

@@ -23,6 +23,8 @@ export interface WalletDocument {
   version: number;
   /** When the account was erased; from then on no personal data is stored. */
   erased_at: Date | null;
+  /** Present if a restore has erased the account again. */
+  is_erasure_repeated?: true;
   /** The last payment whose personal data the erasure has removed. */
   erased_through?: number;
   /** The newest orders at the bank gateway, the oldest first. */
@@ -113,6 +115,7 @@ const walletSchema = schemaOf<WalletDocument>(
   }),
   retain('the time of the erasure, and its progress', {
     erased_at: { type: Date, default: null },
+    is_erasure_repeated: Boolean,
     erased_through: Number,
   }),
   retain('limits the orders of a day: ids and times of payments, which stay', 'orders.id', 'orders.at'),

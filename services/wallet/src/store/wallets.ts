@@ -24,6 +24,8 @@ interface WalletState {
   balance: number;
   version: number;
   erased: boolean;
+  /** Whether a restore has erased the account again. Its balance was spent or withdrawn before the first erasure. */
+  isErasureRepeated: boolean;
 }
 
 /** Thrown inside a transaction that needs a wallet; `Store.transaction` creates the wallet and retries. */
@@ -58,7 +60,7 @@ export interface Wallets {
    * undefined for an erased account.
    */
   placeOrder(session: ClientSession, userId: number, order: PlacedOrder): Promise<PlacedOrder[] | undefined>;
-  /** Removes an order that the gateway refused. */
+  /** Removes an order that the gateway refused, or that it never received. */
   removeOrder(userId: number, id: number): Promise<void>;
   /** Undefined for a user without a wallet. */
   find(session: ClientSession, userId: number): Promise<WalletState | undefined>;
@@ -73,7 +75,11 @@ export interface Wallets {
   /** Those of the users whose account is erased. */
   erased(userIds: readonly number[]): Promise<Set<number>>;
   /** Marks the wallet of an erased account. */
-  markErased(session: ClientSession, userId: number, at: Date): Promise<void>;
+  markErased(
+    session: ClientSession,
+    userId: number,
+    erasure: { at: Date; isRepeated: boolean },
+  ): Promise<void>;
   /** The wallets of users above `userId`, ordered by user id; for the audit. */
   after(userId: number, limit: number, session: ClientSession): Promise<WalletState[]>;
   /** Those of the users who have a wallet. */
@@ -85,6 +91,7 @@ const fromDocument = (document: WalletDocument): WalletState => ({
   balance: document.balance,
   version: document.version,
   erased: document.erased_at !== null,
+  isErasureRepeated: document.is_erasure_repeated === true,
 });
 
 /** Reads of many wallets, for the audit and after a restore. */
@@ -184,11 +191,14 @@ export const createWallets = ({ wallets }: Models): Wallets => {
     },
     balance: async (userId) => (await balances([userId])).get(userId) ?? 0,
     balances,
-    markErased: async (session, userId, at) => {
+    markErased: async (session, userId, { at, isRepeated }) => {
       const fresh = { balance: 0, version: 0 };
       await wallets.updateOne(
         { _id: userId },
-        { $set: { erased_at: at }, $setOnInsert: fresh },
+        {
+          $set: { erased_at: at, ...(isRepeated && { is_erasure_repeated: true }) },
+          $setOnInsert: fresh,
+        },
         { upsert: true, session },
       );
     },

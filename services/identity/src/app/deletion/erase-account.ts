@@ -19,15 +19,19 @@ type EraseAccountDependencies = Pick<
 >;
 
 /**
- * Runs in the transaction of `session`. With `dueOn`, only while a deletion is pending for that date. Returns false and
- * writes nothing when there is no such live account.
+ * Runs in the transaction of `session`. With `dueOn`, only while a deletion is pending for that date. `isRepeated`: after a restore.
+ * Returns false and writes nothing when there is no such live account.
  */
-export type EraseAccount = (session: ClientSession, userId: number, dueOn?: Date) => Promise<boolean>;
+export type EraseAccount = (
+  session: ClientSession,
+  userId: number,
+  options?: { dueOn?: Date; isRepeated?: boolean },
+) => Promise<boolean>;
 
 export const createEraseAccount = (dependencies: EraseAccountDependencies): EraseAccount => {
   const { store, audit, outbox, clock, realTime } = dependencies;
   const eraseRest = createEraseRest(dependencies);
-  return async (session, userId, dueOn) => {
+  return async (session, userId, { dueOn, isRepeated = false } = {}) => {
     const now = clock.now();
     // First: every transaction that stores data about the account also writes this document, and therefore conflicts.
     const tombstone = await store.users.erase(session, userId, now, dueOn);
@@ -43,7 +47,11 @@ export const createEraseAccount = (dependencies: EraseAccountDependencies): Eras
     await outbox.publish(session, accountDeleted, {
       subject: userId,
       aggregateVersion: version,
-      data: { user_id: userId, deleted_at: formatTimestamp(now) },
+      data: {
+        user_id: userId,
+        deleted_at: formatTimestamp(now),
+        ...(isRepeated && { is_repeated: true }),
+      },
     });
     recordInJournal(dependencies, session, {
       user_id: userId,

@@ -31,7 +31,7 @@ export const createPurgeAccounts = (dependencies: PurgeAccountsDependencies): Pu
 
   const erase = ({ userId, scheduledAt }: DueAccount): Promise<PurgeOutcome> =>
     store.transaction(async (session) =>
-      (await eraseAccount(session, userId, scheduledAt)) ? 'erased' : 'not_due',
+      (await eraseAccount(session, userId, { dueOn: scheduledAt })) ? 'erased' : 'not_due',
     );
 
   const postpone = (

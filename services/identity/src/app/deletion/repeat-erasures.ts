@@ -35,7 +35,7 @@ export const createRepeatErasures = (
     });
 
   const eraseAgain = async (session: ClientSession, erasure: Erasure, operator: string): Promise<void> => {
-    await eraseAccount(session, erasure.user_id);
+    await eraseAccount(session, erasure.user_id, { isRepeated: true });
     const before = { erased_at: null };
     const after = {
       erased_at: clock.now(),
