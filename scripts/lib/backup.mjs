@@ -44,7 +44,7 @@ const isOutside = (path = '') => path !== '' && relative(dataDirectory, resolve(
 export function assertOwnData(command) {
   const started = environmentOf('identity');
   const elsewhere = ['MONGODB_URI', 'AMQP_URL', 'MEDIA_DIRECTORY', 'PUBLIC_KEYS_DIRECTORY'].filter(
-    (name) => process.env[name] || isOutside(started[name]),
+    (name) => process.env[name] || (name.endsWith('_DIRECTORY') && isOutside(started[name])),
   );
   if (elsewhere.length > 0)
     throw new Failure(

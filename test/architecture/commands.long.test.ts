@@ -328,7 +328,8 @@ describe('backup and restore on one machine', () => {
     const start = (given: object): void => {
       const script = `
         import { writeEnvironment } from ${JSON.stringify(join(root, 'scripts/lib/operator-environment.mjs'))};
-        writeEnvironment('identity', { JOURNAL_DIRECTORY: process.env.DATA_DIRECTORY + '/journal', ...process.env });`;
+        const own = { MONGODB_URI: 'mongodb://own', JOURNAL_DIRECTORY: process.env.DATA_DIRECTORY + '/journal' };
+        writeEnvironment('identity', { ...own, ...process.env });`;
       const started = run(process.execPath, ['--input-type=module', '-e', script], { env: given });
       expect(started).toMatchObject({ status: 0, stderr: '' });
     };

@@ -417,7 +417,10 @@ test('two restores bring back no erased account or revoked token, and money is b
   await new Promise((resolve) => setTimeout(resolve, 2_000));
   const backup = join(directory, 'backup');
   const backingUp = run('scripts/backup.mjs', [backup]);
-  await eventually(() => backingUp.output().includes('stop for the copy'), START);
+  await eventually(() => {
+    if (backingUp.child.exitCode !== null) throw new Error(backingUp.output());
+    return backingUp.output().includes('stop for the copy');
+  }, START);
   expect(await backUp('second')).toMatchObject(refusal(`Process ${backingUp.child.pid} is`));
   const backedUp = { code: await backingUp.ended, output: backingUp.output() };
   expect(readdirSync(directory)).not.toContain('second');
