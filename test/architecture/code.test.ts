@@ -127,6 +127,7 @@ describe('bounded writes', () => {
     'services/media/src/store/media.ts': [1, 'the batch of delete-media-of-target.ts'],
     'services/store-billing/src/store/refunds.ts': [1, 'the limit of a step'],
     'services/wallet/src/store/bulk-write.ts': [1, 'the bookings of one entry, MAX_BOOKINGS'],
+    'services/wallet/src/store/deposits.ts': [1, 'in no transaction'],
     'services/wallet/src/store/entries.ts': [1, 'the batch of the sealer'],
     'services/wallet/src/store/payment-erasure.ts': [1, 'the limit of a step'],
   };

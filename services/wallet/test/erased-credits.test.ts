@@ -140,6 +140,24 @@ describe('a credit that was booked before the wallet heard of the erasure', () =
     await closesAsReturned(userId, second.id, 20_000);
   });
 
+  test('a credit that cannot be held yet delays no deposit of others', async () => {
+    const { as, id, callback } = await paid();
+    await harness.send('GET', callback);
+    await erase(as.userId);
+    const entries = harness.connection.collection('ledger_entries');
+    // An entry that is sealed already has the key.
+    const taken = { _id: `held:${id}` as never };
+    await entries.insertOne({ ...taken, payment_ids: [], rows: [], seal: 1_000 });
+    const other = await paid();
+    const due = { $set: { 'gateway.check_at': new Date(0) } };
+    await harness.connection.collection('payments').updateOne({ _id: other.id as never }, due);
+    expect(await harness.wallet.sweepDeposits()).toEqual({ verified: 1, credited: 1 });
+    expect(await harness.balanceOf(as.userId)).toBe(20_000);
+    await entries.deleteOne(taken);
+    await harness.wallet.sweepDeposits();
+    await closesAsReturned(as.userId, id, 20_000);
+  });
+
   test('nothing is credited and nothing is lost, whichever of callback and event comes first', async () => {
     for (let round = 0; round < 12; round += 1) {
       const { as, id, trackId, callback } = await paid();

@@ -116,6 +116,15 @@ describe('what a repeat is', () => {
     expect(JSON.stringify(stored)).not.toContain('SARA');
   });
 
+  test('a 409 does not show the reference of an account that identity alone has erased', async () => {
+    const { id, userId } = await withdrawal();
+    await settle('pay', id, { reference: 'TRX-SARA' });
+    harness.erase(userId);
+    const refused = [await settle('pay', id, { reference: '2' }), await claim(id)];
+    for (const { status, body } of refused)
+      expect([status, body]).toEqual([409, settledBy(OPERATOR, 'paid', null)]);
+  });
+
   test('a withdrawal that an older release has settled is refused, without an operator', async () => {
     const { id } = await withdrawal();
     await settle('pay', id, { reference: '1111' });
