@@ -495,7 +495,7 @@ describe('decisions made in the meantime', () => {
       const [browser, page] = await pageOf(one);
       const confirmation = await submit(browser, page, one.name);
       const path = id === '41' ? '/payments/41/resolve' : '/payments/store-purchases/refund-queue/51/resolve';
-      // As the API answers once it is resolved.
+      // What the API answers once it is resolved.
       if (id === '51')
         replies.set('GET /payments/store-purchases/refund-queue', answer({ data: [], meta: {} }));
       else {

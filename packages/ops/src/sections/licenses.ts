@@ -202,7 +202,7 @@ const licenseDecision = (name: 'approve' | 'reject') => {
   /** Set if the document has been replaced since it was shown, or if the same decision has already been made. */
   const settledAs = (operator: Operator, license: License, { media_id: shown = '', reason }: Fields) => {
     const { owner, mediaId, approved, reviewed } = license;
-    if (shown !== (mediaId ?? '')) return { text: message('licenses.replaced') };
+    if (shown !== (mediaId ?? '')) return { text: message('licenses.replaced'), isSame: false };
     const isSameReason = isApproval || licenseField(owner, 'rejection_reason') === reason?.trim();
     if (approved !== isApproval || reviewed !== undefined || !isSameReason) return undefined;
     return { text: doneText(operator, license, isApproval), isSame: true };
