@@ -359,7 +359,11 @@ const loseDisk = async (): Promise<string[]> => {
     expect(await restore('--lost-at', lostAt)).toMatchObject(refusal('lacks the marker of the backup'));
   }
   place(copy);
-  const started = await finished('scripts/start.mjs');
+  // The RabbitMQ that has just ended may still hold a port.
+  const started = await eventually(async () => {
+    const start = await finished('scripts/start.mjs');
+    return !start.output.includes('is already taken') && start;
+  }, START);
   expect(started).toMatchObject(refusal('belongs to an earlier one: restore a backup'));
   // Nothing shows that the copy did not stop earlier, so the operator must say so.
   const asked = await restore('--lost-at', lostAt);

@@ -231,7 +231,11 @@ export const createPlayer = (harness: Harness): Player => {
   };
 
   const deposit = async (by: UserCaller, value: number, click: 'pay' | 'cancel'): Promise<void> => {
-    const [{ body }] = await http('POST', '/payments/deposit', { as: by, body: { amount: value } });
+    const [opened] = await http('POST', '/payments/deposit', { as: by, body: { amount: value } });
+    // The user has ten open deposits.
+    if (opened.status === 422) return;
+    assert(opened.status === 201, `deposit: ${opened.status} ${opened.text}`);
+    const { body } = opened;
     const callback = await atTheBank(harness, body.payment_url, click);
     const operation = model.begin(`deposit of ${value}`, new Map([[by.userId, value]]));
     const answers = (await Promise.all([http('GET', callback), http('GET', callback)])).map(
