@@ -10,7 +10,7 @@
  *   npm run test:compose                        docker-compose.yml
  */
 import { existsSync, readFileSync } from 'node:fs';
-import { availableParallelism, constants, setPriority } from 'node:os';
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { clockOf } from '../packages/shared/src/kernel/progress.mjs';
 import { checks } from './lib/checks.mjs';
@@ -131,9 +131,6 @@ async function runJest(projects, args, environment) {
     },
   });
   child.endExpected = true;
-  // The end-to-end tests share a product and run one after another, so they end last. The long tests beside them may wait.
-  if (projects.includes('long') && child.pid > 0)
-    setPriority(child.pid, constants.priority.PRIORITY_BELOW_NORMAL);
   await untilJestEnds(child, resultFile);
   if (supervisor.closing) throw new Stopped();
   const result = existsSync(resultFile) ? JSON.parse(readFileSync(resultFile, 'utf8')) : undefined;
@@ -204,8 +201,8 @@ async function main() {
     /** @type {NodeJS.ProcessEnv} */ environment,
   ) => {
     if (projects.length === 0) return;
-    // Tests often wait for servers, so there is one more worker than processors.
-    const workers = ['--maxWorkers', String(availableParallelism() + 1)];
+    // Tests often wait for servers, so there is one more worker than processors. The end-to-end tests are one of them.
+    const workers = ['--maxWorkers', String(availableParallelism() + (ofEndToEnd ? 0 : 1))];
     await runStage(`${projects.join(', ')} tests`, () =>
       runJest(projects, [...workers, ...forJest], environment),
     );

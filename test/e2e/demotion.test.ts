@@ -143,11 +143,11 @@ describe('requests after a demotion', () => {
       expect(await readStatus(baseUrl(), control.token)).toBe(200);
     } finally {
       await Promise.all(readers.map(({ stop }) => stop()));
+      [primary, replica] = [replica, primary];
+      for (const address of [fromGateway, fromIdentity]) address.switchTo(primary.url);
     }
     expect(readers.flatMap(({ seen }) => seen.late)).toEqual([]);
 
-    [primary, replica] = [replica, primary];
-    for (const address of [fromGateway, fromIdentity]) address.switchTo(primary.url);
     expect(await logOutMs()).toBeLessThan(RECORD_LIFETIME_MS);
     await eventually(async () => (await logOutMs()) < USUAL_MS);
     await untilRemembered(control.token);

@@ -11,7 +11,8 @@ const GATEWAY = 'x-gateway';
 /** The lines of one gateway, which follow haproxy.cfg. @param {[name: string, port: number]} gateway */
 const linesOf = ([name, port]) => `
   use-server ${name} if { var(txn.asks_readiness) -m bool } { req.hdr(${GATEWAY}) -m str ${name} }
-  server ${name} 127.0.0.1:${port}
+  server ${name} 127.0.0.1:${port} check inter 500ms fall 1 rise 1
+  server ${name}-unchecked 127.0.0.1:${port} backup
 `;
 
 /**
