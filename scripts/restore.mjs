@@ -98,6 +98,10 @@ async function assertJournals({ id, journals: marked, made_at: madeAt }, lostAt)
     return log(
       `Without a complete journal. What it does not name is lost since ${madeAt}: erased accounts come back, and deposits, payouts and store purchases are gone.`,
     );
+  if (id === undefined)
+    throw new Failure(
+      'The backup has no marker in the journals, so nothing shows that they are complete: pass --without-journal.',
+    );
   const state = await readJournals(journals(), { id, lostAt }, marked).catch((error) => {
     throw new Failure(
       `${messageOf(error)}. Put the complete journals into ${journals()}, or pass --without-journal if they are lost.`,

@@ -126,6 +126,17 @@ describe('a resolved refund', () => {
     expect(written).toEqual(expect.arrayContaining(['outbox', 'refund_queue']));
   });
 
+  test('a 409 does not show a note that an erasure has not reached yet', async () => {
+    const { id, userId } = await dueRefund();
+    await resolve(id, 'refunded');
+    const settled = async () => (await resolve(id, 'granted')).body;
+    expect(await settled()).toMatchObject({ outcome: 'refunded', note: 'By phone' });
+    const slot = { _id: `premium:${userId}` as never };
+    await harness.database.collection('slots').updateOne(slot, { $set: { closed: true } });
+    expect(await settled()).toMatchObject({ outcome: 'refunded', note: null });
+    expect((await resolve(id, 'refunded')).body.data).toMatchObject({ note: null });
+  });
+
   test('an erasure destroys the note in the audit log and keeps the outcome', async () => {
     const { id, userId } = await dueRefund();
     await resolve(id, 'refunded');

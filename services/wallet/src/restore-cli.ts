@@ -8,7 +8,7 @@
  * usage.
  */
 import { formatTimestamp } from '@fitness/shared/kernel/clock.ts';
-import { counted } from '@fitness/shared/kernel/counted.ts';
+import { pluralize } from '@fitness/shared/kernel/pluralize.ts';
 import { runRestore } from '@fitness/shared/runtime/restore.ts';
 import type { RestoredMoney } from './app/list-restored-money.ts';
 import type { RestoredDeposit, RestoredDepositState } from './app/restore-deposits.ts';
@@ -30,7 +30,7 @@ const MEANINGS: Readonly<Record<RestoredDepositState, string>> = {
 };
 
 const ofDeposits = (restored: readonly RestoredDeposit[]): string[] => [
-  `The journal has ${counted(restored.length, 'deposit')} that the backup has as open or does not have:`,
+  `The journal has ${pluralize(restored.length, 'deposit')} that the backup has as open or does not have:`,
   ...restored.map(
     ({ track_id: trackId, user_id: userId, meta, opened_at: openedAt, state }) =>
       `  track id ${trackId} of user ${userId}: ${meta.amount} Tooman, opened ${formatTimestamp(openedAt)}: ${MEANINGS[state]}`,
@@ -43,29 +43,30 @@ const ofOperators = ({
   erasedWithBalance,
   openDisputes,
 }: RestoredMoney): string[] => [
-  `${counted(openWithdrawals.length, 'open withdrawal')}: before you pay one, check in the bank statement that it was not paid since the backup.`,
+  `${pluralize(openWithdrawals.length, 'open withdrawal')}: before you pay one, check in the bank statement that it was not paid since the backup.`,
   ...openWithdrawals.map(({ id, userId, amount, createdAt, paidAt }) => {
     const paid = paidAt === null ? '' : `, recorded as paid ${formatTimestamp(paidAt)}`;
     return `  withdrawal ${id} of user ${userId}: ${amount} Tooman, requested ${formatTimestamp(createdAt)}${paid}`;
   }),
-  `${counted(lostPayouts.length, 'paid withdrawal is', 'paid withdrawals are')} missing from the backup, so the user’s balance is too high by the amount:`,
+  `${pluralize(lostPayouts.length, 'paid withdrawal is', 'paid withdrawals are')} missing from the backup, so the user’s balance is too high by the amount:`,
   ...lostPayouts.map(
     ({ payment_id: id, user_id: userId, amount, paid_at: paidAt }) =>
       `  withdrawal ${id} of user ${userId}: ${amount} Tooman, recorded as paid ${formatTimestamp(paidAt)}`,
   ),
-  `${counted(erasedWithBalance.length, 'erased account has', 'erased accounts have')} a balance that was spent or withdrawn since the backup:`,
+  `${pluralize(erasedWithBalance.length, 'erased account has', 'erased accounts have')} a balance that was spent or withdrawn since the backup:`,
   ...erasedWithBalance.map(({ userId, balance }) => `  user ${userId}: ${balance} Tooman`),
-  `The backup has ${counted(openDisputes, 'disputed deposit')}. Before you resolve one, check whether it was returned since.`,
+  `The backup has ${pluralize(openDisputes, 'disputed deposit')}. Before you resolve one, check whether it was returned since.`,
 ];
 
 const summaryOf = (
   restored: readonly RestoredDeposit[],
-  { openWithdrawals, lostPayouts, openDisputes }: RestoredMoney,
+  { openWithdrawals, lostPayouts, erasedWithBalance, openDisputes }: RestoredMoney,
 ): string => {
   const booked = restored.filter(({ state }) => state === 'done').length;
   const unbooked = `listed ${restored.length - booked} others`;
-  const decisions = openWithdrawals.length + lostPayouts.length + openDisputes;
-  return `Booked ${counted(booked, 'deposit')} and ${unbooked}. ${counted(decisions, 'decision')} of operators must be compared with the bank.`;
+  const lists = [openWithdrawals, lostPayouts, erasedWithBalance];
+  const decisions = lists.reduce((sum, { length }) => sum + length, openDisputes);
+  return `Booked ${pluralize(booked, 'deposit')} and ${unbooked}. ${pluralize(decisions, 'decision')} of operators must be compared with the bank.`;
 };
 
 await runRestore('wallet', readConfig, async (runtime, config, { progress, readJournal }) => {

@@ -25,8 +25,8 @@ interface Opened {
   callback: string;
 }
 
-const paid = async (as = harness.person()): Promise<Opened> => {
-  const { body } = await harness.send('POST', '/payments/deposit', { as, body: { amount: 20_000 } });
+const paid = async (as = harness.person(), amount = 20_000): Promise<Opened> => {
+  const { body } = await harness.send('POST', '/payments/deposit', { as, body: { amount } });
   const callback = await atTheBank(harness, body.payment_url, 'pay');
   return { as, id: body.payment.id, trackId: body.payment_url.split('/').at(-1), callback };
 };
@@ -100,6 +100,52 @@ describe('a deposit of an erased payer', () => {
   });
 });
 
+describe('a disputed deposit of a payer who is erased', () => {
+  const disputed = async (): Promise<Opened> => {
+    const deposit = await paid();
+    const reported = {
+      amount_rial: 202_000,
+      order_id: 'x',
+      ref_number: '1',
+      card_number: null,
+      paid_at: null,
+    };
+    const fields = { 'gateway.state': 'mismatch', 'gateway.check_at': null, 'gateway.reported': reported };
+    await harness.connection.collection('payments').updateOne({ _id: deposit.id as never }, { $set: fields });
+    return deposit;
+  };
+
+  test('it cannot be credited although the wallet has not heard of the erasure yet', async () => {
+    const { as, id } = await disputed();
+    harness.erase(as.userId);
+    await closesAsReturned(as.userId, id, 0);
+  });
+
+  test('what an operator credited before is decided again', async () => {
+    const { as, id } = await disputed();
+    expect((await resolve(id, 'credited')).status).toBe(200);
+    await erase(as.userId);
+    await harness.wallet.sweepDeposits();
+    const { body } = await harness.send('GET', `/payments/${id}`, { as: OPERATOR });
+    expect([body.payment.is_done, body.payment.meta.resolution]).toEqual([false, undefined]);
+    await closesAsReturned(as.userId, id, 20_000);
+  });
+});
+
+test('the balance after a restore is not held, whichever event of the erasure comes first', async () => {
+  const { as, callback } = await paid();
+  await harness.send('GET', callback);
+  await erase(as.userId);
+  await eraseAccount(harness, as.userId, { isRepeated: true });
+  await harness.wallet.sweepDeposits();
+  const { userId } = as;
+  expect((await harness.audit()).erasedWithBalance).toEqual([{ userId, balance: 20_000 }]);
+  await harness.book({
+    idempotency_key: randomUUID(),
+    bookings: [{ user_id: userId, type: 'purchase', amount: 20_000 }],
+  });
+});
+
 describe('a credit that was booked before the wallet heard of the erasure', () => {
   test('the credit is named by the audit, then taken out of the balance and disputed', async () => {
     const { as, id, callback } = await paid();
@@ -138,6 +184,20 @@ describe('a credit that was booked before the wallet heard of the erasure', () =
     const bookings = [{ user_id: userId, type: 'purchase', amount: 5_000 }];
     await harness.book({ idempotency_key: randomUUID(), bookings });
     await closesAsReturned(userId, second.id, 20_000);
+  });
+
+  test('a credit that was spent in part leaves older ones alone', async () => {
+    const { as, callback } = await paid(undefined, 5_000);
+    await harness.send('GET', callback);
+    const { userId } = as;
+    await harness.send('GET', (await paid(as)).callback);
+    const spent = [{ user_id: userId, type: 'purchase', amount: 20_000 }];
+    await harness.book({ idempotency_key: randomUUID(), bookings: spent });
+    await erase(userId);
+    await harness.wallet.sweepDeposits();
+    expect([await harness.balanceOf(userId), await listed(userId)]).toEqual([5_000, []]);
+    const rest = [{ user_id: userId, type: 'purchase', amount: 5_000 }];
+    await harness.book({ idempotency_key: randomUUID(), bookings: rest });
   });
 
   test('a credit that cannot be held yet delays no deposit of others', async () => {

@@ -9,9 +9,9 @@ import { publishRefundResolved } from './publish.ts';
 /** The operator’s note about a user; null if the user’s account is erased. */
 export const noteUnlessErased = async (
   { store }: Pick<Dependencies, 'store'>,
-  session: ClientSession,
+  session: ClientSession | null,
   userId: number,
-  note: string,
+  note: string | null,
 ): Promise<string | null> => ((await store.slots.isClosed(session, premiumSlot(userId))) ? null : note);
 
 /**

@@ -47,13 +47,21 @@ export const createResolveRefund =
     const work = { outcome, note, refund, operatorId: caller.userId, mark };
     const refused = refund.resolution === null ? await settle(dependencies, work) : undefined;
     // Another operator, the user or the store may have been first.
-    const after = (await refunds.find(id)) ?? refund;
+    const after = await withoutErasedNote(dependencies, (await refunds.find(id)) ?? refund);
     if (after.resolution?.mark === mark) return { ...after, resolution: after.resolution };
     const refusal = refusalOf(after, refused);
     const entered = { operatorId: caller.userId, note, mark, refusal };
     await store.transaction((session) => recordRefusedResolution(dependencies, session, after, entered));
     throw refusal;
   };
+
+/** Notes are erased in steps, and hidden until then. */
+const withoutErasedNote = async (dependencies: Dependencies, refund: Refund): Promise<Refund> => {
+  const { resolution, userId } = refund;
+  if (resolution === null) return refund;
+  const note = await noteUnlessErased(dependencies, null, userId, resolution.note);
+  return { ...refund, resolution: { ...resolution, note } };
+};
 
 /** Returns the refusal of a purchase that cannot be granted. */
 const settle = async (dependencies: Dependencies, work: Work): Promise<AppError | undefined> => {

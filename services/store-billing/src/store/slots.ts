@@ -42,7 +42,7 @@ export interface Slots {
   /** Does nothing if another grant runs in it. */
   end(session: ClientSession, slot: string, grantId: number, now: Date): Promise<void>;
   /** Whether it is closed because its user or target is deleted. */
-  isClosed(session: ClientSession, slot: string): Promise<boolean>;
+  isClosed(session: ClientSession | null, slot: string): Promise<boolean>;
   /** Closes it permanently for a deleted user or target. Returns the id of the grant that ran in it, or null. */
   close(session: ClientSession, slot: string, now: Date): Promise<number | null>;
 }

@@ -30,9 +30,9 @@ interface BookOutput {
 }
 
 /**
- * Throws 403 for bookings that the calling process may not make. Throws 422 for invalid bookings, and under `idempotency_key` for a key that was used with other bookings. Throws
- * `payments.insufficient_balance` when a balance would fall below zero, and `payments.balance_limit` when it would exceed
- * 2^53 - 1.
+ * Throws 403 for bookings that the calling process may not make. Throws 422 for invalid bookings, and under `idempotency_key` for a key
+ * that was used with other bookings. Throws `payments.insufficient_balance` when a balance would fall below zero, and
+ * `payments.balance_limit` when it would exceed 2^53 - 1.
  */
 export type Book = (input: BookInput) => Promise<BookOutput>;
 

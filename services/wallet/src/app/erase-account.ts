@@ -13,7 +13,8 @@ export const createEraseAccount =
   async (session, userId, isRepeated) => {
     // The mark comes first: a concurrent credit of a deposit conflicts with it, and the retry stores no personal data.
     const wallet = await store.wallets.find(session, userId);
-    if (wallet?.erased !== true)
+    // Both events of an account that a restore erases twice may arrive in any order, and only the first says that it is repeated.
+    if (wallet?.erased !== true || (isRepeated && !wallet.isErasureRepeated))
       await store.wallets.markErased(session, userId, { at: clock.now(), isRepeated });
     return oneStep(
       (limit) => store.payments.erasePersonal(session, userId, limit),

@@ -82,7 +82,9 @@ const holdBalance = async (
       ({ kind, paymentIds }) => (kind === 'booking' || kind === 'deposit') && paymentIds.includes(credit.id),
     );
     const amount = entry === undefined ? 0 : creditOf(entry, userId);
-    if (entry === undefined || amount <= 0 || amount > rest) continue;
+    if (entry === undefined || amount <= 0) continue;
+    // It was spent in part, and the older ones completely.
+    if (amount > rest) break;
     await holdCredit({ store }, session, credit, entry);
     rest -= amount;
     held.push(credit.id);

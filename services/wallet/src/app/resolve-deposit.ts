@@ -2,6 +2,7 @@
  * An operator closes a disputed deposit once, as credited or as returned to the payer. What an erased account was credited is closed the
  * same way, but only as returned. The operator may repeat the request; anybody else is refused, and the refusal is in the audit log.
  */
+import { isErased as isErasedUser } from '@fitness/contracts/user.ts';
 import type { AuditState } from '@fitness/shared/audit/log.ts';
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { type AppError, conflict, message, notFound } from '@fitness/shared/kernel/error.ts';
@@ -45,12 +46,15 @@ export const createResolveDeposit =
     if (deposit === undefined || deposit.gateway === null) throw notFound();
     // Fetched before the resolution: if identity does not respond, nothing has changed.
     const usersById = await users.find([deposit.userId], caller, { withErased: true });
+    const payer = usersById.get(deposit.userId);
     const decision = { operatorId: caller.userId, outcome, text: note, key: undefined };
     const mark = decisionMark(digest, `payment ${id}`, decision);
     const { payment, refusal } = await store.transaction(async (session) => {
       const current = (await store.payments.find(id, session)) ?? deposit;
-      const isErased = (await store.wallets.find(session, current.userId))?.erased === true;
-      const shown = shownOf(current, usersById.get(current.userId));
+      const wallet = await store.wallets.find(session, current.userId);
+      // The event of the erasure may not have arrived yet.
+      const isErased = wallet?.erased === true || (payer !== undefined && isErasedUser(payer));
+      const shown = shownOf(current, payer);
       const refused = refusalOf(shown, mark) ?? erasedRefusal(current, outcome, isErased);
       if (refused !== undefined) {
         await recordRefusal(dependencies, session, {
@@ -67,7 +71,7 @@ export const createResolveDeposit =
       return { payment: await resolve(dependencies, session, current, resolution, isErased) };
     });
     if (refusal !== undefined) throw refusal;
-    return toPaymentResource(payment, caller, usersById.get(deposit.userId), undefined);
+    return toPaymentResource(payment, caller, payer, undefined);
   };
 
 /** Undefined for a dispute that is open, or was closed by the same decision. */

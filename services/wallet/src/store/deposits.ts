@@ -97,7 +97,12 @@ const createDisputes = ({
       const state = { 'gateway.state': 'mismatch', 'gateway.check_at': null };
       const change =
         type === 'deposit' && meta !== null && 'payable_amount' in meta
-          ? { ...state, 'gateway.reported': toReportedDocument(receiptIn(meta)) }
+          ? {
+              ...state,
+              'gateway.reported': toReportedDocument(receiptIn(meta)),
+              // An operator may have credited it. It is decided again, and the audit log has the first decision.
+              'gateway.resolution': null,
+            }
           : type === 'income'
             ? { gateway: { state: 'mismatch', check_at: null, reported: null, resolution: null } }
             : {};
