@@ -71,7 +71,7 @@ describe('readers of external input', () => {
     const FORMATTERS = {
       'packages/shared/src/kernel/i18n/translate.ts': 'the place',
       'packages/shared/src/kernel/i18n/typed-day.ts': 'days that people type, and as they type them',
-      'packages/shared/src/kernel/counted.ts': 'English texts of commands',
+      'packages/shared/src/kernel/pluralize.ts': 'English texts of commands',
       'packages/shared/src/http/pagination.ts': 'the English description of a parameter',
       'services/gyms/src/domain/working-periods.ts': 'the clock of a gym, for calculations',
     };

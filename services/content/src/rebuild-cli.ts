@@ -1,5 +1,5 @@
 /** `npm run rebuild:content`: corrects the read models and counters of this service, which may keep running. */
-import { counted } from '@fitness/shared/kernel/counted.ts';
+import { pluralize } from '@fitness/shared/kernel/pluralize.ts';
 import { runRebuild } from '@fitness/shared/runtime/rebuild.ts';
 import { readConfig } from './config.ts';
 import { createDependencies } from './dependencies.ts';
@@ -8,5 +8,5 @@ import { createUseCases } from './use-cases.ts';
 await runRebuild('content', readConfig, async (runtime, config, progress) => {
   const { rebuild } = createUseCases(createDependencies(runtime, config));
   const done = await rebuild(progress);
-  return `Rebuilt ${counted(done.profiles, 'profile')} and ${counted(done.trainingServices, 'training service')}.`;
+  return `Rebuilt ${pluralize(done.profiles, 'profile')} and ${pluralize(done.trainingServices, 'training service')}.`;
 });

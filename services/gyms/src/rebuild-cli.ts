@@ -1,6 +1,6 @@
 /** `npm run rebuild:gyms` corrects the grams, and the read models of boosts and public files. The service may be running. */
 import { MODEL } from '@fitness/contracts/model-names.ts';
-import { counted } from '@fitness/shared/kernel/counted.ts';
+import { pluralize } from '@fitness/shared/kernel/pluralize.ts';
 import { runRebuild } from '@fitness/shared/runtime/rebuild.ts';
 import { readConfig } from './config.ts';
 import { createDependencies } from './dependencies.ts';
@@ -14,5 +14,5 @@ await runRebuild('gyms', readConfig, async (runtime, config, progress) => {
   progress.expect(2 * ids.length, 'words of gyms');
   await gyms.reindex(progress);
   await rebuildMedia(MODEL.gym, ids, progress, 'files of gyms');
-  return `Rebuilt the search words, boosts, and files of ${counted(await rebuildBoosts(progress), 'gym')}.`;
+  return `Rebuilt the search words, boosts, and files of ${pluralize(await rebuildBoosts(progress), 'gym')}.`;
 });

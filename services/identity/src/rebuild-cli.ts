@@ -2,7 +2,7 @@
  * `npm run rebuild:identity`: rebuilds the search texts of accounts, and the copies of their public files and subscriptions.
  * The service may run meanwhile.
  */
-import { counted } from '@fitness/shared/kernel/counted.ts';
+import { pluralize } from '@fitness/shared/kernel/pluralize.ts';
 import { runRebuild } from '@fitness/shared/runtime/rebuild.ts';
 import { readConfig } from './config.ts';
 import { createDependencies } from './dependencies.ts';
@@ -10,6 +10,6 @@ import { createUseCases } from './use-cases.ts';
 
 await runRebuild('identity', readConfig, async (runtime, config, progress) => {
   const { rebuild } = createUseCases(await createDependencies(runtime, config));
-  const rebuilt = counted(await rebuild(progress), 'account');
+  const rebuilt = pluralize(await rebuild(progress), 'account');
   return `Rebuilt the search words, public files and subscriptions of ${rebuilt}.`;
 });

@@ -10,7 +10,7 @@
  * wait in the outbox. It refuses a journal that is not complete; `--without-journal` overrides. The operator's name is recorded in
  * the audit log. It may be repeated. The exit codes are those of `npm run rebuild:identity`, and 64 for wrong usage.
  */
-import { counted } from '@fitness/shared/kernel/counted.ts';
+import { pluralize } from '@fitness/shared/kernel/pluralize.ts';
 import { runRestore } from '@fitness/shared/runtime/restore.ts';
 import { readConfig } from './config.ts';
 import { createDependencies } from './dependencies.ts';
@@ -39,14 +39,14 @@ await runRestore(
     const { erased, published, scheduled, unknown } = await repeatErasures(operator);
     const postponed = await postponeRestoredDeletions();
     return [
-      `The journal also has ${counted(published, 'account')} that the backup knows as erased and ${unknown} that it does not know.`,
+      `The journal also has ${pluralize(published, 'account')} that the backup knows as erased and ${unknown} that it does not know.`,
       ...(scheduled === 0
         ? []
         : [
-            `${counted(scheduled, 'erasure was', 'erasures were')} begun without a known end: scheduled again, and the members can cancel.`,
+            `${pluralize(scheduled, 'erasure was', 'erasures were')} begun without a known end: scheduled again, and the members can cancel.`,
           ]),
-      `Gave ${counted(postponed, 'pending deletion')} of the backup the whole grace period: members may have cancelled theirs since.`,
-      `Ended ${counted(ended, 'credential')} of the backup. Erased ${counted(erased, 'account')} again.`,
+      `Gave ${pluralize(postponed, 'pending deletion')} of the backup the whole grace period: members may have cancelled theirs since.`,
+      `Ended ${pluralize(ended, 'credential')} of the backup. Erased ${pluralize(erased, 'account')} again.`,
     ];
   },
   { needsOperator: true },

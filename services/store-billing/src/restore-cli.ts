@@ -5,7 +5,7 @@
  * overrides. Repeatable. Exit codes are those of `npm run rebuild:content`, and 64 for wrong usage.
  */
 import { formatTimestamp } from '@fitness/shared/kernel/clock.ts';
-import { counted } from '@fitness/shared/kernel/counted.ts';
+import { pluralize } from '@fitness/shared/kernel/pluralize.ts';
 import { runRestore } from '@fitness/shared/runtime/restore.ts';
 import type { RestoredPurchaseState } from './app/restore-purchases.ts';
 import { readConfig } from './config.ts';
@@ -38,12 +38,12 @@ await runRestore('store-billing', readConfig, async (runtime, config, { progress
   const restored = await createUseCases(dependencies).restorePurchases(progress);
   const granted = restored.filter(({ state }) => state === 'granted').length;
   return [
-    `The journal has ${counted(restored.length, 'store purchase')} that the backup does not have:`,
+    `The journal has ${pluralize(restored.length, 'store purchase')} that the backup does not have:`,
     ...restored.map(
       ({ channel, purchase_token: token, product_id: product, user_id: userId, confirmed_at: at, state }) =>
         `  ${product} of user ${userId}, ${channel} ${token}, ${formatTimestamp(at)}: ${MEANINGS[state]}`,
     ),
-    `The refund queue of the backup has ${counted(queued, 'purchase')}. Look at the store which were refunded since, before one is granted or refunded.`,
-    `Granted ${counted(granted, 'store purchase')} again, and listed ${restored.length - granted} others.`,
+    `The refund queue of the backup has ${pluralize(queued, 'purchase')}. Look at the store which were refunded since, before one is granted or refunded.`,
+    `Granted ${pluralize(granted, 'store purchase')} again, and listed ${restored.length - granted} others.`,
   ];
 });

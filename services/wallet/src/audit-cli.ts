@@ -9,8 +9,8 @@
 import { recordAuditResult } from '@fitness/shared/audit/results.ts';
 import { systemClock } from '@fitness/shared/kernel/clock.ts';
 import { ConfigError } from '@fitness/shared/kernel/config.ts';
-import { counted } from '@fitness/shared/kernel/counted.ts';
 import { createLog } from '@fitness/shared/kernel/log.ts';
+import { pluralize } from '@fitness/shared/kernel/pluralize.ts';
 import { withProgress } from '@fitness/shared/kernel/progress.mjs';
 import { type NotedHead, readHead } from '@fitness/shared/kernel/seal.ts';
 import { type Connection, connectMongo } from '@fitness/shared/mongo/connect.ts';
@@ -38,17 +38,17 @@ const lines = (report: AuditReport): string[] => {
   const erased = report.erasedWithBalance.map(({ userId, balance }) => `user ${userId} ${balance}`);
   const shown = erased.slice(0, MAX_ERASED).join(', ');
   const read = [
-    counted(payments, 'payment'),
-    counted(entries, 'entry', 'entries'),
-    counted(wallets, 'wallet'),
-    counted(seals, 'seal'),
+    pluralize(payments, 'payment'),
+    pluralize(entries, 'entry', 'entries'),
+    pluralize(wallets, 'wallet'),
+    pluralize(seals, 'seal'),
   ].join(', ');
   if (report.difference !== undefined) return [`Checked ${read}: ${report.difference}`];
   const totals = Object.entries(accounts).map(([account, amount]) => `${account} ${amount}`);
   return [
     `accounts: ${totals.join(', ')}`,
     `head: ${head ?? 'nothing is sealed yet'}`,
-    ...(unsealed === 0 ? [] : [`${counted(unsealed, 'entry is', 'entries are')} not sealed yet`]),
+    ...(unsealed === 0 ? [] : [`${pluralize(unsealed, 'entry is', 'entries are')} not sealed yet`]),
     ...(disputedDeposits.ids.length === 0
       ? []
       : [

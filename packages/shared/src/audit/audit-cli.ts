@@ -9,8 +9,8 @@
  */
 import { systemClock } from '../kernel/clock.ts';
 import { databaseOf } from '../kernel/config.ts';
-import { counted } from '../kernel/counted.ts';
 import { createLog } from '../kernel/log.ts';
+import { pluralize } from '../kernel/pluralize.ts';
 import { type Progress, withProgress } from '../kernel/progress.mjs';
 import { type NotedHead, readHead } from '../kernel/seal.ts';
 import { type Connection, connectMongo } from '../mongo/connect.ts';
@@ -45,7 +45,7 @@ const readArguments = (args: readonly string[]): Check[] | undefined => {
 };
 
 const lineOf = (service: string, report: AuditLogReport): string => {
-  const read = `${service}: ${counted(report.entries, 'entry', 'entries')}, ${counted(report.seals, 'seal')}`;
+  const read = `${service}: ${pluralize(report.entries, 'entry', 'entries')}, ${pluralize(report.seals, 'seal')}`;
   if (report.difference !== undefined) return `${read}: ${report.difference}`;
   const waiting = report.unsealed === 0 ? '' : `, ${report.unsealed} not sealed yet`;
   return `${read}${waiting}: intact, head ${report.head ?? 'none'}`;
@@ -87,9 +87,9 @@ const checkAll = async (
     entries += report.entries;
     if (report.difference !== undefined) changed += 1;
   }
-  const checked = `Checked ${counted(entries, 'entry', 'entries')} in ${counted(checks.length, 'audit log')}`;
+  const checked = `Checked ${pluralize(entries, 'entry', 'entries')} in ${pluralize(checks.length, 'audit log')}`;
   const outcome =
-    changed === 0 ? 'everything is intact' : `${counted(changed, 'log is', 'logs are')} not intact`;
+    changed === 0 ? 'everything is intact' : `${pluralize(changed, 'log is', 'logs are')} not intact`;
   printLine(`${checked}: ${outcome}.`);
   if (changed > 0) return EXIT_DIFFERENCE;
   return unrecorded > 0 ? EXIT_FAILED : 0;

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { counted } from './counted.ts';
+import { pluralize } from './pluralize.ts';
 
 test.each([
   [0, '0 entries'],
@@ -7,5 +7,5 @@ test.each([
   [3, '3 entries'],
   [1_200, '1,200 entries'],
 ])('a count of %d reads as a person writes it', (count, text) => {
-  expect(counted(count, 'entry', 'entries')).toBe(text);
+  expect(pluralize(count, 'entry', 'entries')).toBe(text);
 });

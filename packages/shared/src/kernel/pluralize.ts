@@ -1,3 +1,3 @@
 /** `1 event`, `1,200 events`: for the output of commands, which is English. */
-export const counted = (count: number, one: string, several = `${one}s`): string =>
+export const pluralize = (count: number, one: string, several = `${one}s`): string =>
   `${count.toLocaleString('en')} ${count === 1 ? one : several}`;

@@ -18,7 +18,7 @@ import type { AuditAction } from '../audit/actions.ts';
 import { createAuditLog } from '../audit/log.ts';
 import { systemClock, systemRandom } from '../kernel/clock.ts';
 import { databaseOf } from '../kernel/config.ts';
-import { counted } from '../kernel/counted.ts';
+import { pluralize } from '../kernel/pluralize.ts';
 import { type Progress, withProgress } from '../kernel/progress.mjs';
 import { connectBroker } from '../messaging/broker.ts';
 import { createDeadLetters, type DeadLetter, type DeadLetters } from '../messaging/dead-letter.ts';
@@ -69,7 +69,7 @@ const readArguments = (): Wanted | undefined => {
 const printDeadLetter = (letter: DeadLetter): void => {
   printLine(`${letter.id ?? '(no id)'}  ${letter.type}  subject ${letter.subject ?? '(none)'}`);
   printLine(
-    `    consumer ${letter.consumer ?? '(none)'}, ${counted(letter.attempts, 'attempt')}, first failed ${letter.firstFailure ?? '?'}`,
+    `    consumer ${letter.consumer ?? '(none)'}, ${pluralize(letter.attempts, 'attempt')}, first failed ${letter.firstFailure ?? '?'}`,
   );
   printLine(`    ${letter.error}`);
 };
@@ -132,12 +132,12 @@ const perform = async (
   if (action === 'list') {
     const letters = await deadLetters.list(service, selection);
     for (const letter of letters) printDeadLetter(letter);
-    printLine(`${service} has ${counted(letters.length, 'dead-lettered event')}.`);
+    printLine(`${service} has ${pluralize(letters.length, 'dead-lettered event')}.`);
     return id !== undefined && letters.length === 0 ? EXIT_NO_MATCH : 0;
   }
   const record = (letters: readonly DeadLetter[]): Promise<void> => recordAction(action, target, letters);
   const count = await deadLetters[action](service, { ...selection, record });
-  const events = counted(count, 'dead-lettered event');
+  const events = pluralize(count, 'dead-lettered event');
   printLine(action === 'replay' ? `Returned ${events} to ${service}.` : `Deleted ${events} of ${service}.`);
   return id !== undefined && count === 0 ? EXIT_NO_MATCH : 0;
 };

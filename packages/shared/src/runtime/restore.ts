@@ -1,8 +1,8 @@
 /** The common part of the commands that complete a restore, `npm run restore:<service>`. */
 import { parseArgs } from 'node:util';
 import type { JournalConfig } from '../kernel/config.ts';
-import { counted } from '../kernel/counted.ts';
 import { isMarkerId, type JournalsState, readJournals } from '../kernel/journal-markers.mjs';
+import { pluralize } from '../kernel/pluralize.ts';
 import type { ProcessName } from '../kernel/process-name.ts';
 import type { Progress } from '../kernel/progress.mjs';
 import { runRebuild } from './rebuild.ts';
@@ -72,7 +72,7 @@ export const runRestore = async <Config extends RuntimeConfig & JournalConfig>(
     const readJournal = async (): Promise<JournalsState | undefined> => {
       if (given.journal === undefined) return undefined;
       const read = await readJournals(config.JOURNAL_DIRECTORY, given.journal);
-      state = `The journal has ${counted(read.entries, 'entry', 'entries')}, the newest of ${read.newestAt?.toISOString()}.`;
+      state = `The journal has ${pluralize(read.entries, 'entry', 'entries')}, the newest of ${read.newestAt?.toISOString()}.`;
       return read;
     };
     const lines = await restore(runtime, config, { operator: given.operator, progress, readJournal });

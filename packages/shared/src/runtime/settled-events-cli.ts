@@ -10,7 +10,7 @@ import pino from 'pino';
 import { AUDITED_SERVICES } from '../audit/models.ts';
 import { MINUTE_MS, SECOND_MS, systemClock } from '../kernel/clock.ts';
 import { databaseOf } from '../kernel/config.ts';
-import { counted } from '../kernel/counted.ts';
+import { pluralize } from '../kernel/pluralize.ts';
 import { type Progress, withProgress } from '../kernel/progress.mjs';
 import { sleep } from '../kernel/timing.ts';
 import { type Broker, connectBroker } from '../messaging/broker.ts';
@@ -52,7 +52,7 @@ const untilSettled = async (read: () => Promise<Waiting>, progress: Progress): P
     const waiting = await read();
     quiet = waiting.events === 0 ? quiet + 1 : 0;
     if (!mayWait || quiet >= QUIET_ROUNDS || performance.now() >= deadline) return waiting;
-    progress.advance(`${counted(waiting.events, 'event')} waiting`, 0);
+    progress.advance(`${pluralize(waiting.events, 'event')} waiting`, 0);
     await sleep(SECOND_MS);
   }
 };
@@ -80,7 +80,7 @@ const main = async (): Promise<number> => {
     const { events, deadLetters } = await withProgress((progress) =>
       untilSettled(() => readWaiting(broker, databases), progress),
     );
-    const letters = `There are ${counted(deadLetters, 'dead letter')}`;
+    const letters = `There are ${pluralize(deadLetters, 'dead letter')}`;
     process.stdout.write(`${events === 0 ? 'No event waits' : `${events} still wait`}. ${letters}.\n`);
     return events === 0 ? 0 : EXIT_FAILED;
   } finally {

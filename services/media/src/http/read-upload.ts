@@ -34,7 +34,8 @@ export const assertMultipart = (contentType: string | undefined): void => {
 };
 
 /**
- * Throws 422 under `file` for several files, and 400 for a malformed or incomplete form. Nothing remains stored then. Closes the connection when the form has not arrived after `deadlineMs`.
+ * Throws 422 under `file` for several files, and 400 for a malformed or incomplete form. Nothing remains stored then. Closes the
+ * connection when the form has not arrived after `deadlineMs`.
  */
 export const readUpload = async (
   request: RawRequest,

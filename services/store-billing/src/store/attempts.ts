@@ -13,7 +13,7 @@ import {
   type Presentation,
   VERIFICATION_WINDOW_MS,
 } from '../domain/attempt.ts';
-import { CLAIM_WAIT_MS, whenTimedOut } from './claim.ts';
+import { CLAIM_WAIT_MS, whenTimedOut } from './job-claim.ts';
 import type { AttemptDocument } from './models/store-purchases.ts';
 import type { Models } from './models.ts';
 import { fromTargetFields, toTargetFields } from './target-fields.ts';

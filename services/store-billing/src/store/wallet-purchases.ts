@@ -8,7 +8,7 @@ import {
   type WalletPurchase,
   type WalletPurchaseState,
 } from '../domain/wallet-purchase.ts';
-import { CLAIM_WAIT_MS, whenTimedOut } from './claim.ts';
+import { CLAIM_WAIT_MS, whenTimedOut } from './job-claim.ts';
 import type { WalletPurchaseDocument } from './models/wallet-purchases.ts';
 import type { Models } from './models.ts';
 import { fromTargetFields, toTargetFields } from './target-fields.ts';

@@ -10,7 +10,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { counted } from '../../kernel/counted.ts';
+import { pluralize } from '../../kernel/pluralize.ts';
 import { connectMongo } from '../../mongo/connect.ts';
 import { atlasUsers, createMongodbUsers } from './mongodb.ts';
 
@@ -49,7 +49,7 @@ const main = async (): Promise<number> => {
   const connection = await connectMongo({ uri, database: 'admin', appName: 'mongodb-users' });
   try {
     await createMongodbUsers(connection, { passwords, seals });
-    process.stdout.write(`Created or updated ${counted(passwords.size, 'user')} in MongoDB.\n`);
+    process.stdout.write(`Created or updated ${pluralize(passwords.size, 'user')} in MongoDB.\n`);
     return 0;
   } finally {
     await connection.close();
