@@ -24,12 +24,12 @@ export const startGateway = async (
   const telemetry = await startTelemetry(NAME, config);
   const destination = telemetry?.logDestination;
   const log = overrides.log ?? createLog({ service: NAME, level: config.LOG_LEVEL, destination });
+  telemetry?.reportTo(log);
   const cleanup = createCleanup(log);
   cleanup.defer('telemetry', () => telemetry?.close());
   try {
     const dependencies = await createDependencies(config, overrides, log, cleanup);
     const { health, metrics, signer, tls } = dependencies;
-    if (telemetry !== undefined) cleanup.defer('export of metrics', telemetry.exportMetrics(metrics, log));
     const { drainMs, finishMs: closeGraceMs, exitMs } = shutdownTimes(config);
     const app = await createHttpServer(dependencies, { closeGraceMs });
     const address = grpcAddress(config.HOST, config.GRPC_PORT);

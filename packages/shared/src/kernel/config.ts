@@ -181,8 +181,6 @@ const telemetryShape = {
     .default('parentbased_always_on'),
   /** The fraction of traces that a ratio sampler records, from 0 to 1. */
   OTEL_TRACES_SAMPLER_ARG: z.coerce.number().min(0).max(1).default(1),
-  /** How often metrics are sent, in milliseconds. */
-  OTEL_METRIC_EXPORT_INTERVAL: z.coerce.number().int().min(1_000).max(3_600_000).default(60_000),
 };
 
 export type TelemetryConfig = z.output<z.ZodObject<typeof telemetryShape>>;

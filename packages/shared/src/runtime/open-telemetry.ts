@@ -1,20 +1,17 @@
 /**
- * Exports traces, metrics and logs by OTLP. The spans are those of `kernel/trace.ts`, the metrics those of Prometheus, and the
- * logs the lines that stdout gets, whose secrets are redacted. Only `telemetry.ts` imports this module; others
- * import its types.
+ * Exports traces and logs by OTLP. The spans are those of `kernel/trace.ts`, and the logs the lines that stdout gets, whose secrets
+ * are redacted. Only `telemetry.ts` imports this module; others import its types.
  *
  * Every queue is limited to 2,048 spans or log lines; the rest is dropped. Only the end of the process waits for the collector,
- * for at most two seconds.
+ * for at most a second.
  */
 import { randomUUID } from 'node:crypto';
 import { type Context, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
 import { setGlobalErrorHandler } from '@opentelemetry/core';
 import { OTLPLogExporter } from '@opentelemetry/exporter-logs-otlp-http';
-import { OTLPMetricExporter } from '@opentelemetry/exporter-metrics-otlp-http';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
-import { type Resource, resourceFromAttributes } from '@opentelemetry/resources';
+import { resourceFromAttributes } from '@opentelemetry/resources';
 import { BatchLogRecordProcessor, LoggerProvider } from '@opentelemetry/sdk-logs';
-import { MeterProvider, PeriodicExportingMetricReader } from '@opentelemetry/sdk-metrics';
 import {
   AlwaysOffSampler,
   AlwaysOnSampler,
@@ -29,7 +26,6 @@ import manifest from '../../package.json' with { type: 'json' };
 import { MINUTE_MS, SECOND_MS } from '../kernel/clock.ts';
 import type { TelemetryConfig } from '../kernel/config.ts';
 import type { Logger } from '../kernel/log.ts';
-import type { Metrics } from '../kernel/metrics.ts';
 import type { ProcessName } from '../kernel/process-name.ts';
 import { finishesWithin } from '../kernel/timing.ts';
 import {
@@ -40,9 +36,8 @@ import {
   spanIdOf,
   traceIdOf,
 } from '../kernel/trace.ts';
-import { createMetricProducer } from './otlp-metrics.ts';
 
-/** A collector that hangs delays the end of the process twice by no more than this. */
+/** A collector that hangs delays the end of the process by no more than this. */
 const FLUSH_MS = SECOND_MS;
 const SPAN_DELAY_MS = SECOND_MS;
 const SCOPE = 'fitness';
@@ -50,8 +45,8 @@ const SCOPE = 'fitness';
 export interface Telemetry {
   /** Writes the lines of the log to stdout, and exports them. */
   logDestination: DestinationStream;
-  /** Exports `metrics` until the returned function is called, which sends the last values. `log`: for failures of any export. */
-  exportMetrics(metrics: Metrics, log: Logger): () => Promise<void>;
+  /** Logs failures of the export. */
+  reportTo(log: Logger): void;
   /** Sends the queued data, for at most a second. */
   close(): Promise<void>;
 }
@@ -81,21 +76,13 @@ export const openTelemetry = (process: ProcessName, endpoint: string, config: Te
   recordSpans(spanStarter(tracers));
   return {
     logDestination: teeTo(loggers),
-    exportMetrics: (metrics, log) => {
-      setGlobalErrorHandler(reportTo(log));
-      const meters = openMeters(metrics.registry, resource, endpoint, config.OTEL_METRIC_EXPORT_INTERVAL);
-      return () => finish(meters.shutdown());
-    },
+    reportTo: (log) => setGlobalErrorHandler(reporterTo(log)),
     close: async () => {
       recordSpans(undefined);
-      await finish(Promise.allSettled([tracers.shutdown(), loggers.shutdown()]));
+      // Data that is not sent by then is lost.
+      await finishesWithin(Promise.allSettled([tracers.shutdown(), loggers.shutdown()]), FLUSH_MS);
     },
   };
-};
-
-/** Waits for a limited time. Data that is not sent by then is lost. */
-const finish = async (work: Promise<unknown>): Promise<void> => {
-  await finishesWithin(work, FLUSH_MS).catch(() => false);
 };
 
 const samplerOf = (
@@ -190,28 +177,11 @@ const teeTo = (loggers: LoggerProvider): Telemetry['logDestination'] => {
   };
 };
 
-const openMeters = (
-  registry: Parameters<typeof createMetricProducer>[0],
-  resource: Resource,
-  endpoint: string,
-  intervalMs: number,
-): MeterProvider =>
-  new MeterProvider({
-    resource,
-    readers: [
-      new PeriodicExportingMetricReader({
-        exporter: new OTLPMetricExporter({ url: `${endpoint}/v1/metrics` }),
-        exportIntervalMillis: intervalMs,
-        metricProducers: [createMetricProducer(registry, resource)],
-      }),
-    ],
-  });
-
 /**
  * Logs at most once a minute, because each batch fails while the collector is absent. The error may contain
  * the collector's response.
  */
-const reportTo = (log: Logger): ((error: unknown) => void) => {
+const reporterTo = (log: Logger): ((error: unknown) => void) => {
   let reportedAt = Number.NEGATIVE_INFINITY;
   return (error) => {
     if (performance.now() - reportedAt < MINUTE_MS) return;

@@ -18,7 +18,6 @@ import { openCallerSigner } from '../process-identity/open-caller-signer.ts';
 import { openProcessTls, type ProcessTls } from '../process-identity/process-tls.ts';
 import { createCrossServiceCheck } from './cross-service-idempotency.ts';
 import type { Cleanup } from './lifecycle.ts';
-import type { Telemetry } from './open-telemetry.ts';
 import { createRateLimiter } from './rate-limiter.ts';
 import { assertPrimary, connectRedis, type Redis } from './redis.ts';
 import type { Overrides, RuntimeConfig } from './runtime-options.ts';
@@ -67,7 +66,7 @@ export const openPlatform = async (
   service: ProcessName,
   config: RuntimeConfig,
   overrides: Overrides,
-  { log, cleanup, telemetry }: { log: Logger; cleanup: Cleanup; telemetry: Telemetry | undefined },
+  { log, cleanup }: { log: Logger; cleanup: Cleanup },
 ): Promise<Platform & Pick<AdvancingClock, 'onAdvance'>> => {
   const processClock = await openClock(config, log, cleanup);
   const clock = overrides.clock ?? processClock;
@@ -85,8 +84,6 @@ export const openPlatform = async (
   });
   cleanup.defer('certificate', () => tls?.close());
   const { redis, connection, broker } = await connectServers(service, config, overrides, log, cleanup);
-  // The export closes while its values can still be read.
-  if (telemetry !== undefined) cleanup.defer('export of metrics', telemetry.exportMetrics(metrics, log));
   health.add('mongodb', () => pingMongo(connection));
   health.add('redis', () => assertPrimary(redis), { required: false });
   health.add('rabbitmq', async () => assertConnected(broker), { required: false });

@@ -24,14 +24,11 @@ export const createServiceRuntime = async (
   const telemetry = await startTelemetry(service, config);
   const destination = telemetry?.logDestination;
   const log = overrides.log ?? createLog({ service, level: config.LOG_LEVEL, destination });
+  telemetry?.reportTo(log);
   const cleanup = createCleanup(log);
   cleanup.defer('telemetry', () => telemetry?.close());
   try {
-    const { onAdvance, ...platform } = await openPlatform(service, config, overrides, {
-      log,
-      cleanup,
-      telemetry,
-    });
+    const { onAdvance, ...platform } = await openPlatform(service, config, overrides, { log, cleanup });
     const options = { ...overrides, times: shutdownTimes(config), onAdvance };
     return { ...platform, serve: (transports) => serve(platform, config, transports, options) };
   } catch (error) {

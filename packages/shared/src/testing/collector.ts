@@ -27,20 +27,10 @@ interface CollectedLog {
   attributes: Attributes;
 }
 
-interface CollectedPoint {
-  service: string;
-  name: string;
-  attributes: Attributes;
-  /** The number of values of a histogram. */
-  value: number;
-}
-
 export interface Collector {
   url: string;
   spans: CollectedSpan[];
   logs: CollectedLog[];
-  /** The newest last. */
-  points: CollectedPoint[];
   /** Every request as it came: its headers and its body. */
   requests: { path: string; headers: IncomingMessage['headers']; body: string }[];
   close(): Promise<void>;
@@ -61,13 +51,11 @@ interface KeyValue {
 interface Scope {
   spans?: Record<string, never>[];
   logRecords?: Record<string, never>[];
-  metrics?: Record<string, never>[];
 }
 interface Resource {
   resource: { attributes: KeyValue[] };
   scopeSpans?: Scope[];
   scopeLogs?: Scope[];
-  scopeMetrics?: Scope[];
 }
 
 const plainOf = ({ kvlistValue, arrayValue, ...simple }: Value): unknown => {
@@ -87,27 +75,20 @@ export const startCollector = async (
     response.writeHead(200, { 'content-type': 'application/json' }).end('{}');
   },
 ): Promise<Collector> => {
-  const [spans, logs, points, requests]: [
-    CollectedSpan[],
-    CollectedLog[],
-    CollectedPoint[],
-    Collector['requests'],
-  ] = [[], [], [], []];
+  const [spans, logs, requests]: [CollectedSpan[], CollectedLog[], Collector['requests']] = [[], [], []];
 
-  const take = ({ resource, scopeSpans = [], scopeLogs = [], scopeMetrics = [] }: Resource): void => {
+  const take = ({ resource, scopeSpans = [], scopeLogs = [] }: Resource): void => {
     const service = String(attributesOf(resource.attributes)['service.name']);
     for (const { spans: exported = [] } of scopeSpans)
       spans.push(...exported.map((span) => toSpan(service, span)));
     for (const { logRecords = [] } of scopeLogs) logs.push(...logRecords.map((log) => toLog(service, log)));
-    for (const { metrics = [] } of scopeMetrics)
-      points.push(...metrics.flatMap((metric) => toPoints(service, metric)));
   };
 
   const server = createServer(async (request, response) => {
     const body = (await request.toArray()).join('');
     requests.push({ path: request.url ?? '', headers: request.headers, body });
-    const { resourceSpans, resourceLogs, resourceMetrics } = JSON.parse(body) as Record<string, Resource[]>;
-    for (const resource of resourceSpans ?? resourceLogs ?? resourceMetrics ?? []) take(resource);
+    const { resourceSpans, resourceLogs } = JSON.parse(body) as Record<string, Resource[]>;
+    for (const resource of resourceSpans ?? resourceLogs ?? []) take(resource);
     answer(request, response);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -116,7 +97,6 @@ export const startCollector = async (
     url: `http://127.0.0.1:${port}`,
     spans,
     logs,
-    points,
     requests,
     close: async () => {
       server.closeAllConnections();
@@ -146,22 +126,3 @@ const toLog = (service: string, log: Record<string, never>): CollectedLog => ({
   spanId: log.spanId ?? '',
   attributes: attributesOf(log.attributes),
 });
-
-interface Point {
-  attributes: KeyValue[];
-  asDouble?: number;
-  asInt?: number;
-  count?: number | string;
-}
-
-const toPoints = (service: string, metric: Record<string, never>): CollectedPoint[] => {
-  const { name, sum, gauge, histogram } = metric as unknown as {
-    name: string;
-  } & Record<'sum' | 'gauge' | 'histogram', { dataPoints: Point[] } | undefined>;
-  return ((sum ?? gauge ?? histogram)?.dataPoints ?? []).map((point) => ({
-    service,
-    name,
-    attributes: attributesOf(point.attributes),
-    value: Number(point.asDouble ?? point.asInt ?? point.count),
-  }));
-};

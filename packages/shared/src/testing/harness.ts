@@ -63,7 +63,6 @@ export const testConfig = (service: ProcessName): RuntimeConfig & { PUBLIC_BASE_
     OTEL_TRACES_SAMPLER: 'parentbased_always_on',
     OTEL_TRACES_SAMPLER_ARG: 1,
     SEED_DEMO: false,
-    OTEL_METRIC_EXPORT_INTERVAL: 60_000,
     PUBLIC_BASE_URL: 'http://api.test',
   };
 };

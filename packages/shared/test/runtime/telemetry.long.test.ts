@@ -1,15 +1,12 @@
-/** The export of traces, metrics and logs, including to a collector that does not respond. */
+/** The export of traces and logs, including to a collector that does not respond. */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { expect, test } from '@jest/globals';
-import { emptyResource } from '@opentelemetry/resources';
 import { z } from 'zod';
 import { MINUTE_MS } from '../../src/kernel/clock.ts';
 import { commonShape, parseConfig } from '../../src/kernel/config.ts';
-import { createMetrics } from '../../src/kernel/metrics.ts';
 import type { ProcessName } from '../../src/kernel/process-name.ts';
 import { startSpan } from '../../src/kernel/trace.ts';
-import { createMetricProducer } from '../../src/runtime/otlp-metrics.ts';
 import { startTelemetry } from '../../src/runtime/telemetry.ts';
 import { startCollector } from '../../src/testing/collector.ts';
 
@@ -69,39 +66,6 @@ test.each<[ProcessName, Record<string, string>, string | undefined, boolean]>([
   expect(await isRecorded(process, sampler, parent)).toBe(expected);
 });
 
-test('the exported metrics equal those of Prometheus, with buckets that are not cumulative', async () => {
-  const metrics = createMetrics('wallet', { defaults: false });
-  for (const seconds of [0.0005, 0.02, 0.02, 3, 60])
-    metrics.httpDuration.observe({ method: 'GET', route: '/a', status: '200' }, seconds);
-  metrics
-    .counter({ name: 'payments_total', help: 'Payments', labels: { outcome: ['ok'] } })
-    .inc({ outcome: 'ok' }, 7);
-  metrics.breakerOpen.set({ target: 'zibal' }, 1);
-  const producer = createMetricProducer(metrics.registry, emptyResource());
-  const { resourceMetrics } = await producer.collect();
-  const exported = resourceMetrics.scopeMetrics.flatMap((scope) => scope.metrics);
-  const named = (name: string) => exported.find(({ descriptor }) => descriptor.name === name);
-  expect(named('payments_total')).toMatchObject({
-    isMonotonic: true,
-    dataPoints: [{ attributes: { service: 'wallet', outcome: 'ok' }, value: 7 }],
-  });
-  expect(named('circuit_breaker_open')?.dataPoints).toMatchObject([
-    { attributes: { target: 'zibal' }, value: 1 },
-  ]);
-  const [point] = named('http_request_duration_seconds')?.dataPoints ?? [];
-  expect(point?.attributes).toEqual({ service: 'wallet', method: 'GET', route: '/a', status: '200' });
-  expect(point?.value).toEqual({
-    buckets: {
-      boundaries: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
-      counts: [1, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 1, 0, 1],
-    },
-    sum: 63.0405,
-    count: 5,
-  });
-  const names = (await metrics.registry.getMetricsAsJSON()).map(({ name }) => name);
-  expect(exported.map(({ descriptor }) => descriptor.name)).toEqual(names);
-});
-
 const module = (path: string): string => JSON.stringify(new URL(`../../src/${path}`, import.meta.url).href);
 
 /** Five times as many as fit the queues. */
@@ -116,7 +80,6 @@ const program = (url: string): string => `
   import { LoggerProvider } from '@opentelemetry/sdk-logs';
   import { AlwaysOnSampler, TracerProvider } from '@opentelemetry/sdk-trace';
   import { createLog } from ${module('kernel/log.ts')};
-  import { createMetrics } from ${module('kernel/metrics.ts')};
   import { startSpan } from ${module('kernel/trace.ts')};
   import { startTelemetry } from ${module('runtime/telemetry.ts')};
   const Span = new TracerProvider({ sampler: new AlwaysOnSampler() }).getTracer('t').startSpan('s').constructor;
@@ -127,10 +90,9 @@ const program = (url: string): string => `
     OTEL_EXPORTER_OTLP_ENDPOINT: ${JSON.stringify(url)},
     OTEL_TRACES_SAMPLER: 'always_on',
     OTEL_TRACES_SAMPLER_ARG: 1,
-    OTEL_METRIC_EXPORT_INTERVAL: 1000,
   });
   const log = createLog({ service: 'wallet', destination: telemetry.logDestination });
-  const closeMetrics = telemetry.exportMetrics(createMetrics('wallet'), log);
+  telemetry.reportTo(log);
   for (let index = 0; index < ${COUNT}; index += 1) {
     startSpan('GET', { kind: 'server', parent: undefined }).end();
     log.info({ index }, 'line');
@@ -138,7 +100,6 @@ const program = (url: string): string => `
   }
   const kept = [Span, LogRecord].map((type) => queryObjects(type, { format: 'count' }));
   const startedAt = performance.now();
-  await closeMetrics();
   await telemetry.close();
   process.stderr.write(JSON.stringify({ kept, closeMs: performance.now() - startedAt }));
   process.exit(0);`;
@@ -159,7 +120,7 @@ const loadedBy = async (url: string) => {
   };
 };
 
-test('a collector that does not work costs bounded memory, one line a minute, and two seconds at the end', async () => {
+test('a collector that does not work costs bounded memory, one line a minute, and a second at the end', async () => {
   const hanging = await startCollector(() => undefined);
   const failing = await startCollector((_request, response) => void response.writeHead(503).end());
   const startedAt = performance.now();
@@ -170,7 +131,7 @@ test('a collector that does not work costs bounded memory, one line a minute, an
     expect(lines.length - warnings.length).toBe(COUNT);
     expect(warnings.length).toBeGreaterThan(0);
     expect(warnings.length).toBeLessThanOrEqual(1 + minutes);
-    expect(closeMs).toBeLessThan(3_000);
+    expect(closeMs).toBeLessThan(2_000);
     for (const count of kept) expect([count > 0, count < KEPT_MAX]).toEqual([true, true]);
   }
 });
