@@ -121,6 +121,8 @@ const shape = {
   WRONG_SECOND_FACTOR_CODES_PER_ACCOUNT: count.default(30),
   /** Secret that encrypts those of second factors. With another key only recovery codes can be verified. */
   SECOND_FACTOR_KEY: z.string().min(32, 'must have at least 32 characters'),
+  /** While the key is replaced: secrets that it encrypted can be read, and are encrypted again. */
+  PREVIOUS_SECOND_FACTOR_KEY: z.string().min(32, 'must have at least 32 characters').optional(),
   /** Whether roles with an operator's permission need a second factor; by default in production only. */
   STAFF_SECOND_FACTOR: z.enum(['required', 'optional']).optional(),
   /** Registrations per hour. Changes of usernames, emails and phones have a separate count with the same limit. */

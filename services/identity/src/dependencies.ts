@@ -64,6 +64,8 @@ export interface Dependencies {
   passwords: Passwords;
   /** Encrypts the secrets of second factors. */
   secretBox: SecretBox;
+  /** Opens what the other key has encrypted, while the key is replaced. */
+  previousSecretBox: SecretBox | undefined;
   /** Hashes a client's network; the owner is an account. */
   networkHash: KeyedHash;
   /** Whether roles with an operator's permission are withheld without a second factor. */
@@ -159,6 +161,7 @@ export const createDependencies = async (
     ...createChannels(runtime, config),
     passwords: await createPasswords(config.PASSWORD_QUEUE_MS, passwordCost),
     secretBox: createSecretBox(config.SECOND_FACTOR_KEY, 'second factor', random),
+    previousSecretBox: previousSecretBoxOf(config, random),
     networkHash: createKeyedHash(config.SECOND_FACTOR_KEY, 'network'),
     staffNeedsSecondFactor: staffNeedsSecondFactor(config),
     erasureJournal: await openServiceJournal('erasures', erasureSchema, runtime, config),
@@ -183,6 +186,11 @@ export const createDependencies = async (
     baseUrl: config.PUBLIC_BASE_URL,
   };
 };
+
+const previousSecretBoxOf = (
+  { PREVIOUS_SECOND_FACTOR_KEY: key }: IdentityConfig,
+  random: Random,
+): SecretBox | undefined => (key === undefined ? undefined : createSecretBox(key, 'second factor', random));
 
 const blockerAddresses = (config: IdentityConfig): Record<BlockerOwner, string> => ({
   gyms: config.GYMS_GRPC_ADDRESS,

@@ -39,7 +39,7 @@ export const startIdentity = async (
     }),
     grpc: [createIdentityService(useCases), mediaCopiesService(useCases.saveMediaCopy)],
     consumers: createConsumers(useCases),
-    jobs: createJobs(useCases, config.PURGE_INTERVAL_MS),
+    jobs: createJobs(useCases, config),
     upgrades: createUpgrades(runtime.connection, dependencies),
     beforeTransports: async () => {
       await useCases.seedRoles();

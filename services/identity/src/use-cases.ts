@@ -65,6 +65,7 @@ import { createLimitSession } from './app/sign-in/limit-session.ts';
 import { createListSessions } from './app/sign-in/list-sessions.ts';
 import { createNewSessionToken } from './app/sign-in/new-session-token.ts';
 import { createRemoveSecondFactor } from './app/sign-in/remove-second-factor.ts';
+import { createRenewSecondFactors } from './app/sign-in/renew-second-factors.ts';
 import { createResetPassword } from './app/sign-in/reset-password.ts';
 import { createRevokeToken } from './app/sign-in/revoke-token.ts';
 import { createOwnSecondFactor } from './app/sign-in/second-factor.ts';
@@ -182,11 +183,11 @@ export const createUseCases = ({ newNotifications, ...dependencies }: AllDepende
     reviewLicense: createReviewLicense({ ...dependencies, deliverNotification }),
     updateUser: createUpdateUser({ ...dependencies, securityNotices, deliverNotification }),
     removeSecondFactor: createRemoveSecondFactor({ ...dependencies, securityNotices }),
+    renewSecondFactors: createRenewSecondFactors(dependencies),
     attachLicense: createAttachLicense(dependencies),
     detachLicense: createDetachLicense({ ...dependencies, deliverNotification }),
 
     ...createCopyUseCases(dependencies),
-
     listRoles: createListRoles(dependencies),
     updateRole: createUpdateRole(dependencies),
     seedRoles: createSeedRoles(dependencies),

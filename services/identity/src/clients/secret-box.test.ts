@@ -21,9 +21,9 @@ describe('a sealed secret', () => {
 
   test('a sealed secret does not open for another owner, key or purpose', () => {
     const sealed = box.seal(SECRET, '7');
-    expect(() => box.open(sealed, '8')).toThrow();
-    expect(() => createSecretBox(`${KEY}!`, 'second factor', systemRandom).open(sealed, '7')).toThrow();
-    expect(() => createSecretBox(KEY, 'something else', systemRandom).open(sealed, '7')).toThrow();
+    expect(box.open(sealed, '8')).toBeUndefined();
+    expect(createSecretBox(`${KEY}!`, 'second factor', systemRandom).open(sealed, '7')).toBeUndefined();
+    expect(createSecretBox(KEY, 'something else', systemRandom).open(sealed, '7')).toBeUndefined();
   });
 
   test('a sealed secret does not open when a byte of it is changed or cut off', () => {
@@ -31,10 +31,10 @@ describe('a sealed secret', () => {
     for (let index = 0; index < bytes.length; index += 1) {
       const changed = Buffer.from(bytes);
       changed[index] = (changed[index] ?? 0) ^ 1;
-      expect(() => box.open(changed.toString('base64url'), '7')).toThrow();
+      expect(box.open(changed.toString('base64url'), '7')).toBeUndefined();
     }
-    expect(() => box.open(bytes.subarray(0, -1).toString('base64url'), '7')).toThrow();
-    expect(() => box.open(bytes.subarray(0, 20).toString('base64url'), '7')).toThrow();
-    expect(() => box.open('', '7')).toThrow();
+    expect(box.open(bytes.subarray(0, -1).toString('base64url'), '7')).toBeUndefined();
+    expect(box.open(bytes.subarray(0, 20).toString('base64url'), '7')).toBeUndefined();
+    expect(box.open('', '7')).toBeUndefined();
   });
 });

@@ -10,8 +10,8 @@ const TAG_BYTES = 16;
 export interface SecretBox {
   /** Each call returns a different text. Opening it requires `owner`, which it does not contain. */
   seal(secret: Buffer, owner: string): string;
-  /** Throws if the key or the owner is another one, or the text was changed. */
-  open(sealed: string, owner: string): Buffer;
+  /** Undefined if the key or the owner is another one, or the text was changed. */
+  open(sealed: string, owner: string): Buffer | undefined;
 }
 
 /** @param purpose separates the keys that are derived from one text */
@@ -31,10 +31,14 @@ export const createSecretBox = (
     open: (sealed, owner) => {
       const bytes = Buffer.from(sealed, 'base64url');
       const [nonce, rest] = [bytes.subarray(0, NONCE_BYTES), bytes.subarray(NONCE_BYTES)];
-      const decipher = createDecipheriv(ALGORITHM, key, nonce, { authTagLength: TAG_BYTES })
-        .setAAD(Buffer.from(owner))
-        .setAuthTag(rest.subarray(0, TAG_BYTES));
-      return Buffer.concat([decipher.update(rest.subarray(TAG_BYTES)), decipher.final()]);
+      try {
+        const decipher = createDecipheriv(ALGORITHM, key, nonce, { authTagLength: TAG_BYTES })
+          .setAAD(Buffer.from(owner))
+          .setAuthTag(rest.subarray(0, TAG_BYTES));
+        return Buffer.concat([decipher.update(rest.subarray(TAG_BYTES)), decipher.final()]);
+      } catch {
+        return undefined;
+      }
     },
   };
 };

@@ -64,6 +64,20 @@ export const createSecondFactors = (connection: Connection, revocations: Revocat
     isArmed: async (userId: number): Promise<boolean> =>
       ((await factors.findById(userId).select({ secret: 1 }).lean<SecondFactor>())?.secret ?? null) !== null,
 
+    armed: (): AsyncIterable<{ _id: number; secret: string }> =>
+      factors
+        .find({ secret: trusted({ $ne: null }) }, { secret: 1 })
+        .sort({ _id: 1 })
+        .lean<{ _id: number; secret: string }>()
+        .cursor(),
+
+    /** Stores another encryption of the same secret, unless the factor has changed. It needs no order with other writes. */
+    renew: async (userId: number, secret: string, renewed: string): Promise<void> => {
+      const write = factors.updateOne({ _id: userId, secret }, { $set: { secret: renewed } });
+      revocations.addNone(write);
+      await write;
+    },
+
     /** Replaces an earlier setup. */
     begin: async (session: ClientSession, userId: number, newSetup: Setup): Promise<void> => {
       await factors.updateOne({ _id: userId }, { $set: { setup: newSetup } }, { session, upsert: true });

@@ -94,19 +94,17 @@ export const createCheckSecondFactor = (
 
 export const wrongCode = (): AppError => invalid({ totp: message('auth.totp_rejected') });
 
-/** Undefined when `SECOND_FACTOR_KEY` is not the key of the setup. Only recovery codes are accepted then. */
+/** Undefined when neither key is that of the setup. Only recovery codes are accepted then. */
 const openSecret = (
-  { secretBox, log }: Pick<Dependencies, 'secretBox' | 'log'>,
+  { secretBox, previousSecretBox, log }: Pick<Dependencies, 'secretBox' | 'previousSecretBox' | 'log'>,
   userId: number,
   secret: string,
 ): Buffer | undefined => {
-  try {
-    return secretBox.open(secret, String(userId));
-  } catch (error) {
+  const opened = secretBox.open(secret, String(userId)) ?? previousSecretBox?.open(secret, String(userId));
+  if (opened === undefined)
     log.error(
-      { err: error, user_id: userId },
+      { user_id: userId },
       'a second factor cannot be decrypted: SECOND_FACTOR_KEY is not the one of its setup',
     );
-    return undefined;
-  }
+  return opened;
 };
