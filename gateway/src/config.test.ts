@@ -9,6 +9,7 @@ const production = {
   ...app,
   NODE_ENV: 'production',
   PUBLIC_BASE_URL: 'https://api.fitness.example',
+  REDIS_URL: 'rediss://gateway:x7k2m9q4@redis.example:6379',
 };
 
 describe('readConfig', () => {

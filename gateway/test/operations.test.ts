@@ -264,6 +264,7 @@ describe('an invalid configuration', () => {
     PUBLIC_BASE_URL: 'https://api.fitness.example',
     APP_NAME: 'Fit',
     APP_DEVELOPER: 'Fit Ltd.',
+    REDIS_URL: 'rediss://gateway:x7k2m9q4@redis.example:6379',
   };
 
   test('the process exits with 78 and one line that names an invalid variable', () => {

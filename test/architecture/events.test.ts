@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { EVENTS } from '@fitness/proto/events/catalogue.ts';
 import type { EventConsumer } from '@fitness/shared/messaging/consumer.ts';
-import { consumersOf, consumingServices } from '@fitness/shared/messaging/topology.ts';
+import { consumersOf, consumingServices, eventPrefix } from '@fitness/shared/messaging/topology.ts';
 import { expectByRecipe } from '@fitness/shared/testing/recipe.ts';
 import { expect, test } from '@jest/globals';
 import { read, root, SERVICES, sources } from './support.ts';
@@ -39,4 +39,20 @@ test('the catalogue contains every event once', () => {
   const defined = files.flatMap((file) => [...read(file).matchAll(/^export const \w+ = defineEvent\(/gm)]);
   expect(EVENTS).toHaveLength(defined.length);
   expect(new Set(EVENTS.map(({ type }) => type)).size).toBe(EVENTS.length);
+});
+
+test('docs/security.md names every event by which a process that is taken over erases data of others', () => {
+  const sections = read('docs/security.md').split(/^## /m);
+  const table = sections.find((section) => section.startsWith('A process that is taken over')) ?? '';
+  const rows = new Map([...table.matchAll(/^\| ([a-z-]+) .*$/gm)].map(([row, name = '']) => [name, row]));
+  const erasing = EVENTS.filter(
+    ({ type, consumers = [] }) =>
+      /\.(?:deleted|cleared)$/.test(type) && consumers.some((name) => !type.startsWith(eventPrefix(name))),
+  );
+  expect(erasing.length).toBeGreaterThan(5);
+  const missing = erasing.filter(({ type }) => {
+    const producer = SERVICES.find((name) => type.startsWith(eventPrefix(name))) ?? '';
+    return rows.get(producer)?.includes(`\`${type}\``) !== true;
+  });
+  expect(missing.map(({ type }) => type)).toEqual([]);
 });

@@ -33,6 +33,8 @@ const secrets = {
   OAUTH_SECRET: 'Vd3kq0rXw8nZtY5mBf7pLc2sJh9gUe4a',
   SECOND_FACTOR_KEY: 'hT6zR1vKq9sWx4mCj7bNf2dYpL8gAe3u',
   AMQP_URL: 'amqps://product:p0b8wq2k@broker.example:5671',
+  MONGODB_URI: 'mongodb://product:9f2c8d41@db.example/?replicaSet=rs0',
+  REDIS_URL: 'rediss://product:x7k2m9q4@redis.example:6379',
   KAVENEGAR_API_KEY: '5A6B7C8D9E',
   ZIBAL_MERCHANT: '5f1d7c8e9a0b',
   CAFEBAZAAR_API_SECRET: 'eyJhbGciOi',
@@ -58,6 +60,8 @@ const knownValues = [
   'change-me-to-32-random-bytes-or-more',
   'a secret for tests, thirty-two characters or more',
   'amqp://127.0.0.1:5672',
+  'mongodb://127.0.0.1:27017',
+  'redis://127.0.0.1:6379',
   'amqp://fitness:fitness@rabbitmq:5672',
   'amqp://guest:guest@rabbitmq:5672',
   'amqp://fitness:change-me@rabbitmq:5672',
@@ -212,6 +216,8 @@ describe('docker-compose.yml', () => {
     OAUTH_SECRET: secrets.OAUTH_SECRET,
     SECOND_FACTOR_KEY: secrets.SECOND_FACTOR_KEY,
     AMQP_URL: secrets.AMQP_URL,
+    MONGODB_URI: secrets.MONGODB_URI,
+    REDIS_URL: secrets.REDIS_URL,
   };
   const demo = parseEnvFile('deploy/demo.env');
 

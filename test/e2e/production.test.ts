@@ -10,7 +10,12 @@ import { channelVariables } from '../../services/store-billing/src/channels/inde
 import { stack } from './support.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-const SERVERS = { AMQP_URL: 'amqp://fitness:fitness@127.0.0.1:5672' };
+/** The servers of tests have no users. These addresses are those of `npm start`. */
+const SERVERS = {
+  AMQP_URL: 'amqp://fitness:fitness@127.0.0.1:5672',
+  MONGODB_URI: 'mongodb://127.0.0.1:27017',
+  REDIS_URL: 'redis://127.0.0.1:6379',
+};
 
 /** Public variables that point the product at the emulated providers. Private keys are generated at each start. */
 const EMULATED = Object.keys(productEnvironment('http://127.0.0.1')).filter(
@@ -20,7 +25,7 @@ const EMULATED = Object.keys(productEnvironment('http://127.0.0.1')).filter(
 /** Variables that the demo does not set and whose defaults are rejected. */
 const WITH_DEFAULT = ['APP_NAME', 'APP_DEVELOPER'];
 
-/** Rejected variables with public values. The gateway does not read the broker's address. */
+/** Rejected variables. The gateway only reads the address of Redis. */
 const refused: [part: string, main: string, names: string[]][] = [
   [
     'identity',
@@ -28,7 +33,7 @@ const refused: [part: string, main: string, names: string[]][] = [
     [
       'PUBLIC_BASE_URL',
       'SANDBOX_URL',
-      'AMQP_URL',
+      ...Object.keys(SERVERS),
       ...EMULATED.filter((name) => name in smsVariables),
       'FIRST_ADMINISTRATOR_EMAIL',
       'FIRST_ADMINISTRATOR_PHONE',
@@ -43,17 +48,26 @@ const refused: [part: string, main: string, names: string[]][] = [
   [
     'wallet',
     'services/wallet',
-    ['PUBLIC_BASE_URL', 'SANDBOX_URL', 'AMQP_URL', 'ZIBAL_BASE_URL', 'ZIBAL_MERCHANT'],
+    ['PUBLIC_BASE_URL', 'SANDBOX_URL', ...Object.keys(SERVERS), 'ZIBAL_BASE_URL', 'ZIBAL_MERCHANT'],
   ],
-  ['gyms', 'services/gyms', ['PUBLIC_BASE_URL', 'SANDBOX_URL', 'AMQP_URL']],
-  ['content', 'services/content', ['PUBLIC_BASE_URL', 'SANDBOX_URL', 'AMQP_URL']],
-  ['media', 'services/media', ['PUBLIC_BASE_URL', 'SANDBOX_URL', 'AMQP_URL']],
+  ['gyms', 'services/gyms', ['PUBLIC_BASE_URL', 'SANDBOX_URL', ...Object.keys(SERVERS)]],
+  ['content', 'services/content', ['PUBLIC_BASE_URL', 'SANDBOX_URL', ...Object.keys(SERVERS)]],
+  ['media', 'services/media', ['PUBLIC_BASE_URL', 'SANDBOX_URL', ...Object.keys(SERVERS)]],
   [
     'store-billing',
     'services/store-billing',
-    ['PUBLIC_BASE_URL', 'SANDBOX_URL', 'AMQP_URL', ...EMULATED.filter((name) => name in channelVariables)],
+    [
+      'PUBLIC_BASE_URL',
+      'SANDBOX_URL',
+      ...Object.keys(SERVERS),
+      ...EMULATED.filter((name) => name in channelVariables),
+    ],
   ],
-  ['gateway', 'gateway', ['PUBLIC_BASE_URL', 'SANDBOX_URL', 'FIRST_ADMINISTRATOR_PASSWORD', ...WITH_DEFAULT]],
+  [
+    'gateway',
+    'gateway',
+    ['PUBLIC_BASE_URL', 'SANDBOX_URL', 'REDIS_URL', 'FIRST_ADMINISTRATOR_PASSWORD', ...WITH_DEFAULT],
+  ],
   ['sandbox', 'sandbox', ['NODE_ENV']],
 ];
 
@@ -97,13 +111,13 @@ describe('the demonstration in production', () => {
       .split('; ')
       .map((problem) => problem.split(': ')[0] ?? '');
     expect(named.sort()).toEqual([...names].sort());
-    const unset = ['NODE_ENV', 'AMQP_URL', ...WITH_DEFAULT];
+    const unset = ['NODE_ENV', ...Object.keys(SERVERS), ...WITH_DEFAULT];
     for (const name of names.filter((each) => !unset.includes(each))) {
       const value = environment[name] ?? '';
       expect(value).not.toBe('');
       // `sandbox` is also a word in another explanation.
       if (value !== 'sandbox') expect(line).not.toContain(value);
     }
-    expect(line).not.toContain(SERVERS.AMQP_URL);
+    for (const address of Object.values(SERVERS)) expect(line).not.toContain(address);
   });
 });

@@ -9,6 +9,8 @@ const read = (env: Record<string, string> = {}) =>
     SECOND_FACTOR_KEY: 'hT6zR1vKq9sWx4mCj7bNf2dYpL8gAe3u',
     KAVENEGAR_API_KEY: 'key',
     JOURNAL_DIRECTORY: '/journal',
+    MONGODB_URI: 'mongodb://identity:9f2c8d41@db.example/?replicaSet=rs0',
+    REDIS_URL: 'rediss://identity:x7k2m9q4@redis.example:6379',
     ...env,
   });
 

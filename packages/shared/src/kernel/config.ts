@@ -1,11 +1,17 @@
 /**
  * Configuration is read from the environment and validated once, at startup. An invalid value ends the process
  * with exit code 78 (EX_CONFIG) and one line that names the variable. In production, so does a value that
- * known-values.ts refuses.
+ * known-values.ts refuses; a doubtful one only causes a warning on stderr.
  */
 import { isIP } from 'node:net';
 import { z } from 'zod';
-import { isSecretName, type PublicUse, refusedInProduction, secretsIn } from './known-values.ts';
+import {
+  doubtfulInProduction,
+  isSecretName,
+  type PublicUse,
+  refusedInProduction,
+  secretsIn,
+} from './known-values.ts';
 import { hideSecrets } from './log.ts';
 
 export class ConfigError extends Error {
@@ -34,10 +40,20 @@ export const parseConfig = <Schema extends z.ZodObject>(
   const read = [values, parsed.data ?? {}];
   hideSecrets(read.flatMap((each) => secretsOf(schema, each)));
   const invalid = parsed.error?.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`) ?? [];
-  const refused = values.NODE_ENV === 'production' ? refusals(schema, read) : [];
-  const problems = [...invalid, ...refused];
-  if (parsed.success && problems.length === 0) return parsed.data;
-  throw new ConfigError(`Wrong configuration: ${problems.join('; ')}`, schema.shape);
+  const isProduction = values.NODE_ENV === 'production';
+  const problems = [...invalid, ...(isProduction ? refusals(schema, read) : [])];
+  if (!parsed.success || problems.length > 0)
+    throw new ConfigError(`Wrong configuration: ${problems.join('; ')}`, schema.shape);
+  if (isProduction) warnOfDoubts(schema, parsed.data);
+  return parsed.data;
+};
+
+const warnOfDoubts = (schema: z.ZodObject, config: Record<string, unknown>): void => {
+  for (const [name, field] of Object.entries(schema.shape)) {
+    const usual = field instanceof z.ZodDefault ? field.def.defaultValue : undefined;
+    const doubt = doubtfulInProduction(publicUrls.get(field), config[name], usual);
+    if (doubt !== undefined) process.emitWarning(`${name}: ${doubt}`, 'ConfigWarning');
+  }
 };
 
 const secretsOf = (schema: z.ZodObject, values: Record<string, unknown>): string[] =>
@@ -160,10 +176,13 @@ export const redisUrl = z
  */
 const telemetryShape = {
   /**
-   * Collector for traces, metrics and logs by OTLP over HTTP in JSON, such as `http://collector:4318`. Default:
-   * none.
+   * Collector for traces and logs by OTLP over HTTP in JSON, such as `https://collector.monitoring:4318`. In
+   * production it needs TLS, unless it is on this machine. Default: none.
    */
-  OTEL_EXPORTER_OTLP_ENDPOINT: urlWithoutSlash.optional(),
+  OTEL_EXPORTER_OTLP_ENDPOINT: publicUrl(urlWithoutSlash.optional(), {
+    allowsLocal: true,
+    allowsNeighbor: true,
+  }),
   /** Headers for the collector: `name=value` pairs, separated by commas. */
   OTEL_EXPORTER_OTLP_HEADERS: z.string().optional(),
   /** Default: the name of the process. */

@@ -1,6 +1,6 @@
 import { randomBytes, randomInt } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
-import { isGuessable } from './guessable.ts';
+import { isGuessable, isReadable } from './guessable.ts';
 
 test.each([
   ['one character', 'a'.repeat(32)],
@@ -30,5 +30,22 @@ describe('random secrets', () => {
 
   test.each(['5A6B7C8D9E', '5f1d7c8e9a0b', 'eyJhbGciOi', 'k', ''])('%j is not guessable', (secret) => {
     expect(isGuessable(secret)).toBe(false);
+  });
+});
+
+describe('a readable secret', () => {
+  test.each([
+    'this-is-our-production-oauth-secret',
+    'correct-horse-battery-staple-correct',
+    'FitnessPlatformOauthSecretForProduction2026!',
+    'kilid-e-mahramane-baraye-vorood-karbaran',
+    'thisisaverysecretkeythatnobodyknows',
+    'the 4 quick foxes of 2026 jump over 12 dogs',
+  ])('%j is readable', (secret) => {
+    expect(isReadable(secret)).toBe(true);
+  });
+
+  test.each(['base64', 'base64url', 'hex'] as const)('48 random bytes in %s are not readable', (form) => {
+    for (let time = 0; time < 200; time += 1) expect(isReadable(randomBytes(48).toString(form))).toBe(false);
   });
 });

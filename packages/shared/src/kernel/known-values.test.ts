@@ -1,4 +1,5 @@
-import { describe, expect, test } from '@jest/globals';
+import { setImmediate } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { z } from 'zod';
 import { type ConfigError, parseConfig, providerUrl, publicUrl, serviceShape } from './config.ts';
 import { DEMO_PASSWORD } from './known-values.ts';
@@ -13,6 +14,10 @@ const schema = z.object({
     .transform((pem) => pem.replaceAll('\\n', '\n'))
     .optional(),
   OAUTH_SECRET: z.string().optional(),
+  SECOND_FACTOR_KEY: z.string().optional(),
+  PREVIOUS_SECOND_FACTOR_KEY: z.string().optional(),
+  CALLS_PER_ADDRESS: z.coerce.number().default(30),
+  SWEEP_SECONDS: z.coerce.number().default(0),
   CORS_ORIGINS: publicUrl(z.string().optional(), { allowsLocal: true }),
   RETURN_URL: publicUrl(z.url().optional()),
   CONTACT: z.string().optional(),
@@ -29,6 +34,8 @@ const own = {
   PRIVATE_KEY_DIRECTORY: '/keys/private',
   PUBLIC_KEYS_DIRECTORY: '/keys/public',
   AMQP_URL: 'amqps://product:p0b8wq2k@broker.example:5671/fitness',
+  MONGODB_URI: 'mongodb://product:9f2c8d41@db.example/?replicaSet=rs0',
+  REDIS_URL: 'rediss://product:x7k2m9q4@redis.example:6379',
   PUBLIC_BASE_URL: 'https://api.fitness.example',
 };
 
@@ -69,6 +76,13 @@ const refused: [name: string, value: string][] = [
   ['AMQP_URL', 'amqps://:@rabbitmq:5671'],
   ['MONGODB_URI', 'mongodb://root:root@a.example:27017,b.example:27017/?replicaSet=rs0'],
   ['MONGODB_URI', 'mongodb+srv://fitness:change-me@db.example'],
+  ['MONGODB_URI', 'mongodb://a.example:27017,b.example:27017/?replicaSet=rs0'],
+  ['MONGODB_URI', 'mongodb+srv://db.example'],
+  ['MONGODB_URI', 'mongodb://127.0.0.1:27017'],
+  ['MONGODB_URI', 'mongodb://product@db.example/?authMechanism=SCRAM-SHA-256'],
+  ['REDIS_URL', 'redis://redis:6379'],
+  ['REDIS_URL', 'rediss://product@redis:6379'],
+  ['AMQP_URL', 'amqps://product@rabbitmq:5671'],
   ['REDIS_URL', 'redis://:sandbox@redis:6379'],
   ['REDIS_URL', 'rediss://default:replace-me@redis:6379'],
   ['PROVIDER_URL', 'http://sandbox.localhost:8090/zibal'],
@@ -80,6 +94,12 @@ const refused: [name: string, value: string][] = [
   ['PROVIDER_URL', 'https://sandbox.provider.example'],
   ['OAUTH_SECRET', 'a'.repeat(32)],
   ['OAUTH_SECRET', 'abcdefghijklmnopqrstuvwxyz012345'],
+  ['OAUTH_SECRET', 'this-is-our-production-oauth-secret-2026'],
+  ['SECOND_FACTOR_KEY', 'FitnessPlatformKeyForSecondFactors1'],
+  ['PREVIOUS_SECOND_FACTOR_KEY', 'k7 9w z2 the key that we had before it'],
+  ['OTEL_EXPORTER_OTLP_ENDPOINT', 'http://collector.monitoring:4318'],
+  ['OTEL_EXPORTER_OTLP_ENDPOINT', 'http://10.0.0.7:4318'],
+  ['OTEL_EXPORTER_OTLP_ENDPOINT', 'http://[fd00::7]:4318'],
   ['API_KEY', '0000000000'],
   ['REDIS_URL', 'redis://:aaaaaaaaaaaaaaaa@redis:6379'],
   ['MONGODB_URI', 'mongodb://product:12345678@db.example'],
@@ -128,15 +148,23 @@ describe('in production', () => {
     expect(refusalOf({ PUBLIC_BASE_URL: undefined })).toContain('PUBLIC_BASE_URL: ');
   });
 
-  test('a missing broker address is refused, because its default means guest:guest', () => {
-    expect(refusalOf({ AMQP_URL: undefined })).toContain('AMQP_URL: ');
-  });
+  test.each(['AMQP_URL', 'MONGODB_URI', 'REDIS_URL'])(
+    'a missing %s is refused, because its default has no credentials',
+    (name) => {
+      expect(refusalOf({ [name]: undefined })).toContain(`${name}: `);
+    },
+  );
 
   test.each([
     ['API_KEY', 'sandbox-9f2c8d41'],
     ['PHONE', '+989121234567'],
-    ['REDIS_URL', 'redis://redis:6379'],
+    ['REDIS_URL', 'redis://:x7k2m9q4@redis:6379'],
     ['MONGODB_URI', 'mongodb://product:9f2c%408d41@a.example,b.example/?replicaSet=rs0'],
+    ['MONGODB_URI', 'mongodb://db.example/?tls=true&authMechanism=MONGODB-X509'],
+    ['API_KEY', 'a-provider-may-choose-a-readable-key'],
+    ['OTEL_EXPORTER_OTLP_ENDPOINT', 'https://collector.monitoring:4318'],
+    ['OTEL_EXPORTER_OTLP_ENDPOINT', 'http://127.0.0.1:4318'],
+    ['OTEL_EXPORTER_OTLP_ENDPOINT', 'http://localhost:4318'],
     ['PROVIDER_URL', 'https://gateway.provider.example/v1/'],
     ['OAUTH_SECRET', 'Vd3kq0rXw8nZtY5mBf7pLc2sJh9gUe4a'],
     ['PUBLIC_BASE_URL', 'https://api.fitness.example:8443/'],
@@ -148,6 +176,34 @@ describe('in production', () => {
     ['SANDBOX_URL', ''],
   ])('%s=%s is accepted in production', (name, value) => {
     expect(() => inProduction({ [name]: value })).not.toThrow();
+  });
+});
+
+describe('a warning', () => {
+  const warnings: string[] = [];
+  const note = ({ name, message }: Error): void => void warnings.push(`${name}: ${message}`);
+  beforeAll(() => void process.on('warning', note));
+  afterAll(() => void process.off('warning', note));
+
+  /** What is emitted at the end of the tick. */
+  const warningsOf = async (env: Record<string, string>): Promise<string[]> => {
+    read(env);
+    await setImmediate();
+    return warnings.splice(0);
+  };
+  const doubtful = { CALLS_PER_ADDRESS: '30000', OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318' };
+
+  test('production accepts a limit of a thousand times its default, and a neighbor without TLS, with a warning', async () => {
+    expect(await warningsOf({ NODE_ENV: 'production', ...doubtful })).toEqual([
+      'ConfigWarning: OTEL_EXPORTER_OTLP_ENDPOINT: without TLS: this network must not leave the machine',
+      'ConfigWarning: CALLS_PER_ADDRESS: 1000 times its default',
+    ]);
+  });
+
+  test('there is no warning for other values, and none outside production', async () => {
+    const usual = { CALLS_PER_ADDRESS: '29999', SWEEP_SECONDS: '9000' };
+    expect(await warningsOf({ NODE_ENV: 'production', ...usual })).toEqual([]);
+    expect(await warningsOf(doubtful)).toEqual([]);
   });
 });
 

@@ -1,9 +1,9 @@
 /**
  * Values that a production process refuses (ADR 33). Some are publicly known: values from the demo, the sandbox, the tests and
- * the examples of this repository, and default credentials of servers. The others are guessable secrets, public addresses
- * without TLS, and public addresses of this machine.
+ * the examples of this repository, and default credentials of servers. The others are guessable secrets, servers without
+ * credentials, public addresses without TLS, and public addresses of this machine.
  */
-import { isGuessable } from './guessable.ts';
+import { isGuessable, isReadable } from './guessable.ts';
 
 export const DEMO_PASSWORD = 'demo-password-1';
 
@@ -43,6 +43,9 @@ const PUBLIC = 'this value is publicly known: refused in production';
 const SECRET = /(?:SECRET|PASSWORD|KEY|KEY_ID|TOKEN|MERCHANT)$/;
 export const isSecretName = (name: string): boolean => SECRET.test(name);
 
+/** Secrets that the operator generates. Those of providers are as they are. */
+const GENERATED = /^OAUTH_SECRET$|SECOND_FACTOR_KEY$/;
+
 const isKnown = (value: string): boolean => KNOWN.has(value.trim().toLowerCase()) || PLACEHOLDER.test(value);
 
 /** Parses the address without `URL`, which does not accept several hosts. */
@@ -69,11 +72,16 @@ export const secretsIn = (name: string, value: string): string[] => {
   return value.split(',').flatMap((header) => decode(header.slice(header.indexOf('=') + 1)).split(' '));
 };
 
+const SERVER = /^(?:amqps?|mongodb(?:\+srv)?|rediss?):/i;
+/** The process shows its certificate to MongoDB. */
+const HAS_CERTIFICATE = /[?&]authMechanism=MONGODB-X509(?:&|$)/i;
+
 const refusedAddress = (address: string): string | undefined => {
   const { user = '', password = '' } = credentialsOf(address) ?? {};
-  const isAmqp = /^amqps?:/i.test(address);
-  if (isAmqp && user === '' && password === '') return 'without a user the broker takes guest:guest';
-  if (password === '') return undefined;
+  if (password === '') {
+    const isOpen = SERVER.test(address) && !HAS_CERTIFICATE.test(address);
+    return isOpen ? 'must have a user and a password in production' : undefined;
+  }
   const isPublic = password === user || KNOWN_PASSWORDS.has(password.toLowerCase()) || isKnown(password);
   if (isPublic) return 'the password in it is publicly known: refused in production';
   return isGuessable(password) ? 'the password in it can be guessed: refused in production' : undefined;
@@ -98,16 +106,22 @@ export interface PublicUse {
   isOrigin?: boolean;
   /** Whether it may be an address of this machine, as apps in a web view have. These need no TLS. */
   allowsLocal?: boolean;
+  /** Whether it may be the name of a neighboring container without TLS. */
+  allowsNeighbor?: boolean;
 }
 
-const refusedPublic = (address: string, { isOrigin, allowsLocal }: PublicUse): string | undefined => {
+const isNeighbor = (address: string): boolean => /^http:\/\/(?!localhost\b)[\w-]+(?:[:/]|$)/.test(address);
+
+const refusedPublic = (address: string, use: PublicUse): string | undefined => {
   const { protocol, hostname, origin } = new URL(address);
   // With its root, `localhost.` is the same name.
   const isLocal = LOCAL.test(hostname.replace(/\.$/, ''));
-  if (allowsLocal === true && isLocal) return undefined;
+  if (use.allowsLocal === true && isLocal) return undefined;
+  if (use.allowsNeighbor === true && isNeighbor(address)) return undefined;
   if (isLocal) return 'must not be this machine in production';
   if (protocol === 'http:') return 'must be https: in production';
-  if (isOrigin !== true || (protocol === 'https:' && origin === address.replace(/\/$/, ''))) return undefined;
+  if (use.isOrigin !== true || (protocol === 'https:' && origin === address.replace(/\/$/, '')))
+    return undefined;
   return 'must be an https: origin in production, without a path';
 };
 
@@ -137,6 +151,8 @@ export const refusedInProduction = (
   const parts = value.split(',').map((part) => part.trim());
   if (parts.some((part) => EXAMPLE.test(part))) return 'an example address: refused in production';
   if (isSecretName(name) && isGuessable(value)) return 'can be guessed: refused in production';
+  if (GENERATED.test(name) && isReadable(value))
+    return 'consists of words: refused in production (openssl rand -base64 48 makes a random one)';
   return (
     refusedAddress(value) ??
     (isProvider && URL.canParse(value) ? refusedProvider(value) : undefined) ??
@@ -144,4 +160,19 @@ export const refusedInProduction = (
       .map((part) => (publicUse && URL.canParse(part) ? refusedPublic(part, publicUse) : undefined))
       .find((reason) => reason !== undefined)
   );
+};
+
+/** A value that is as many times its default is more likely a mistake than a decision. */
+const DOUBTFUL_FACTOR = 1_000;
+
+/** Why a production process should not have a value that {@link refusedInProduction} accepts. `usual`: its default. */
+export const doubtfulInProduction = (
+  use: PublicUse | undefined,
+  value: unknown,
+  usual: unknown,
+): string | undefined => {
+  if (use?.allowsNeighbor === true && typeof value === 'string' && isNeighbor(value))
+    return 'without TLS: this network must not leave the machine';
+  const factor = typeof value === 'number' && typeof usual === 'number' && usual > 0 ? value / usual : 1;
+  return factor >= DOUBTFUL_FACTOR ? `${Math.floor(factor)} times its default` : undefined;
 };
