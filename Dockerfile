@@ -40,7 +40,7 @@ RUN rm -rf /usr/local/lib/node_modules /usr/local/bin/npm /usr/local/bin/npx /us
       /usr/local/bin/yarn /usr/local/bin/yarnpkg /opt/yarn-*
 COPY deploy/entrypoint.sh /usr/local/bin/entrypoint
 ENTRYPOINT ["entrypoint"]
-COPY NOTICE ./
+COPY LICENSE NOTICE ./
 
 FROM runtime AS sandbox
 # A named volume inherits the owner of the directory it is mounted on.
