@@ -171,6 +171,7 @@ interface Manifest {
   data?: Record<string, string>;
   images?: Record<string, string>[];
   resources?: string[];
+  configMapGenerator?: { name: string; literals?: string[] }[];
   spec?: {
     clusterIP?: string;
     maxReplicas?: number;
@@ -213,10 +214,14 @@ export const settingsFile = (name: string): string => `deploy/kubernetes/base/se
 export const overlayFile = (overlay: string, name: string): string =>
   `deploy/kubernetes/overlays/${overlay}/settings/${name}.env`;
 
-/** The variables that an overlay adds to a ConfigMap. */
+/** The variables that an overlay adds to a ConfigMap, in its kustomization or in a file of the demo. */
 const overlaySettings = (overlay: string, name: string): Record<string, string> => {
   const file = overlayFile(overlay, name);
-  return exists(file) ? parseEnvFile(file) : {};
+  if (exists(file)) return parseEnvFile(file);
+  const [kustomization] = manifestsOf(`deploy/kubernetes/overlays/${overlay}/kustomization.yaml`);
+  const configMap = name === 'all' ? 'fitness' : `fitness-${name}`;
+  const { literals = [] } = kustomization?.configMapGenerator?.find((each) => each.name === configMap) ?? {};
+  return Object.fromEntries(literals.map((literal) => literal.split(/=(.*)/s).slice(0, 2)));
 };
 
 /** `common`: from the shared ConfigMap; `own`: from that of one process; `secrets`: from its Secret, with empty values. */

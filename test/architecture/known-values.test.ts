@@ -326,7 +326,7 @@ describe('deploy/kubernetes', () => {
     expect(kinds).toContain('Deployment');
     expect(kinds).not.toContain('Secret');
     const kustomizations = manifests.filter((file) => file.endsWith('/kustomization.yaml'));
-    expect(kustomizations).toHaveLength(7);
+    expect(kustomizations).toHaveLength(9);
     expect(kustomizations.filter((file) => read(file).includes('secretGenerator'))).toEqual([]);
   });
 

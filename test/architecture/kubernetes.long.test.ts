@@ -137,8 +137,24 @@ const referencesOf = (manifests: readonly Manifest[]): string[] => [
   ),
 ];
 
-describe.each(['production', 'staging', 'demo'])('the overlay %s', (overlay) => {
-  const directory = join(root, 'deploy/kubernetes/overlays', overlay);
+/** A copy of production with every component and its settings, which operators enable by removing a `#`. */
+const withComponents = (): string => {
+  const directory = join(scratch, 'components');
+  const overlay = join(directory, 'overlays/production');
+  if (existsSync(directory)) return overlay;
+  cpSync(join(root, 'deploy/kubernetes'), directory, { recursive: true });
+  const file = join(overlay, 'kustomization.yaml');
+  writeFileSync(file, readFileSync(file, 'utf8').replaceAll(/^ {2}# (?=- | {2})/gm, '  '));
+  return overlay;
+};
+
+const LIMITED = { memory: expect.any(String), 'ephemeral-storage': expect.any(String) };
+
+const COMPLETE = 'production with every component';
+
+describe.each(['production', 'staging', 'demo', COMPLETE])('the overlay %s', (overlay) => {
+  const directory =
+    overlay === COMPLETE ? withComponents() : join(root, 'deploy/kubernetes/overlays', overlay);
 
   test('an overlay passes strict validation', async () => {
     const text = await render(directory);
@@ -151,28 +167,44 @@ describe.each(['production', 'staging', 'demo'])('the overlay %s', (overlay) => 
     const names = manifests.map(({ kind, metadata }) => `${kind} ${metadata.name}`);
     expect(names.filter((name, index) => names.indexOf(name) < index)).toEqual([]);
     const namespaces = new Set(
-      manifests.map(({ kind, metadata }) => (kind === 'Namespace' ? metadata.name : metadata.namespace)),
+      manifests
+        // It belongs to the cluster.
+        .filter(({ kind }) => kind !== 'PriorityClass')
+        .map(({ kind, metadata }) => (kind === 'Namespace' ? metadata.name : metadata.namespace)),
     );
-    expect([...namespaces]).toEqual([overlay === 'production' ? 'fitness' : `fitness-${overlay}`]);
+    expect([...namespaces]).toEqual([/^production/.test(overlay) ? 'fitness' : `fitness-${overlay}`]);
   });
 
   test('an overlay has pods that the restricted standard of its namespace admits', async () => {
     const pods = objectsIn(parseManifests(await render(directory))).filter(({ containers }) => containers);
     expect(pods.length).toBeGreaterThan(10);
-    for (const { securityContext, containers, automountServiceAccountToken } of pods) {
+    for (const { securityContext, containers, initContainers = [], automountServiceAccountToken } of pods) {
       const seccompProfile = { type: 'RuntimeDefault' };
       expect(securityContext).toMatchObject({ runAsNonRoot: true, runAsUser: 1000, seccompProfile });
       expect(automountServiceAccountToken).toBe(false);
-      for (const container of containers as Record<string, unknown>[])
+      for (const container of [containers, initContainers].flat() as Record<string, unknown>[])
         expect(container).toMatchObject({
           securityContext: {
             allowPrivilegeEscalation: false,
             readOnlyRootFilesystem: true,
             capabilities: { drop: ['ALL'] },
           },
-          resources: { requests: { memory: expect.any(String) }, limits: { memory: expect.any(String) } },
+          resources: { requests: LIMITED, limits: LIMITED },
         });
     }
+  });
+
+  test('processes that serve requests have priority, and autoscalers remove pods slowly', async () => {
+    const manifests = parseManifests(await render(directory));
+    const processes = manifests.filter(({ metadata }) => metadata.labels?.['app.kubernetes.io/component']);
+    const classes = manifests
+      .filter(({ kind }) => kind === 'PriorityClass')
+      .map(({ metadata }) => metadata.name);
+    expect(processes).toHaveLength(owners.length);
+    for (const { spec } of processes)
+      expect(spec).toMatchObject({ template: { spec: { priorityClassName: classes[0] } } });
+    for (const { spec } of manifests.filter(({ kind }) => kind === 'HorizontalPodAutoscaler'))
+      expect(spec?.behavior).toMatchObject({ scaleDown: { stabilizationWindowSeconds: 600 } });
   });
 
   test('an overlay with files on disk has one media pod', async () => {
@@ -206,13 +238,7 @@ test('strict validation finds an unknown field', async () => {
 });
 
 test("each process has a PodMonitor with the alerts' job if metrics and telemetry are enabled", async () => {
-  const directory = mkdtempSync(join(scratch, 'monitoring-'));
-  cpSync(join(root, 'deploy/kubernetes'), directory, { recursive: true });
-  const file = join(directory, 'overlays/production/kustomization.yaml');
-  const text = readFileSync(file, 'utf8');
-  writeFileSync(file, text.replaceAll('  # - ../../components/', '  - ../../components/'));
-  expect(await refusalsOf(await render(dirname(file)))).toEqual([]);
-  const manifests = parseManifests(await render(dirname(file)));
+  const manifests = parseManifests(await render(withComponents()));
   const monitors = manifests.filter(({ kind }) => kind === 'PodMonitor');
   expect(monitors.map(({ metadata }) => metadata.name).sort()).toEqual(owners.map(nameOf).sort());
   const pods = manifests.filter(({ kind }) => kind === 'Deployment');
@@ -234,6 +260,26 @@ test("each process has a PodMonitor with the alerts' job if metrics and telemetr
   const added = ['PrometheusRule fitness', 'NetworkPolicy collector'];
   const names = manifests.map(({ kind, metadata }) => `${kind} ${metadata.name}`);
   expect(names).toEqual(expect.arrayContaining(added));
+});
+
+test('every pod uses the pull secret if the component of a private registry is enabled', async () => {
+  const pods = objectsIn(parseManifests(await render(withComponents()))).filter(
+    ({ containers }) => containers,
+  );
+  expect(pods.filter(({ imagePullSecrets }) => imagePullSecrets === undefined)).toEqual([]);
+});
+
+test('a backup and its check read and mount only what exists or what the guide creates', async () => {
+  const manifests = parseManifests(await render(withComponents()));
+  const jobs = manifests.filter(({ metadata }) => /^(?:backup|restore-check)$/.test(metadata.name));
+  expect(jobs.map(({ kind }) => kind)).toEqual(['CronJob', 'CronJob']);
+  const names = manifests.map(({ kind, metadata }) => `${kind} ${metadata.name}`);
+  const missing = referencesOf(jobs).filter((reference) => !names.includes(reference));
+  expect(missing).toEqual(['Secret fitness-backup']);
+  const [settings] = manifests.filter(({ metadata }) => /^fitness-backup-/.test(metadata.name));
+  expect(settings?.data).toMatchObject({ BACKUP_DAYS: '35', BACKUP_BUCKET: '' });
+  for (const key of ['MONGODB_URI', 'S3_ACCESS_KEY_ID', 'S3_SECRET_ACCESS_KEY'])
+    expect(read('docs/guides/operators/backup.md')).toContain(`credentials/backup/${key}`);
 });
 
 const DIGEST = `sha256:${'4f'.repeat(32)}`;
