@@ -74,7 +74,7 @@ const pass = (text: string, owner: string, names: readonly string[]): string => 
   ]);
   const passed = insert(text, environmentOf(owner), lines);
   if (secrets.length === 0) return passed;
-  const container = new RegExp(`(${environmentOf(owner).source})(?: {4}secrets: \\[(.*)\\]\\n)?`, 'm');
+  const container = new RegExp(`(${environmentOf(owner).source})(?: {4}secrets:\\s+\\[(.*)\\]\\n)?`, 'm');
   const listed = passed.replace(container, (_part, environment: string, others?: string) => {
     const list = [...(others === undefined ? [] : [others]), ...secrets].join(', ');
     return `${environment}    secrets: [${list}]\n`;
