@@ -223,6 +223,7 @@ const createCallerOf = async (
   });
   parts.cleanup.defer('redis for credentials', () => redis.disconnect());
   parts.health.add('redis', () => assertPrimary(redis), { required: false });
+  parts.health.addMetrics(parts.metrics);
   return createCredentialCache({
     introspect: createIntrospect(parts.identity),
     epochs: createCredentialEpochs({ redis, namespace: config.EVENTS_NAMESPACE, random: parts.random }),

@@ -1,4 +1,5 @@
 /** The readiness of a process, as `/health/ready` shows it. */
+import type { Metrics } from './metrics.ts';
 import { finishesWithin } from './timing.ts';
 
 interface DependencyHealth {
@@ -18,6 +19,8 @@ export interface Health {
   /** Adds a dependency; `check` rejects when it is down. */
   add(name: string, check: () => Promise<unknown>, options?: { required?: boolean }): void;
   readiness(): Promise<Readiness>;
+  /** Adds `server_up`. Each scrape runs the checks of the servers, whose deadline keeps the series complete. */
+  addMetrics(metrics: Pick<Metrics, 'readGauges'>): void;
   /** The process is not ready before this call. */
   markStarted(): void;
   markStopping(): void;
@@ -25,7 +28,9 @@ export interface Health {
   onStopping(listener: () => void): void;
 }
 
+/** Less than gauges may take to be read. */
 const CHECK_TIMEOUT_MS = 2_000;
+const SERVERS: readonly string[] = ['mongodb', 'redis', 'rabbitmq'];
 
 const isUp = async (check: () => Promise<unknown>): Promise<boolean> => {
   try {
@@ -47,6 +52,19 @@ export const createHealth = (): Health => {
   };
   return {
     add: (name, check, { required = true } = {}) => void checks.push({ name, check, required }),
+    addMetrics: (metrics) =>
+      metrics.readGauges({
+        gauges: { server_up: '1 if this process gets a response from the server, otherwise 0' },
+        labelNames: ['server'],
+        read: async () => {
+          const servers = checks.filter(({ name }) => SERVERS.includes(name));
+          const states = await Promise.all(servers.map(examine));
+          return states.map(([server, { state }]) => ({
+            labels: { server },
+            values: { server_up: state === 'up' ? 1 : 0 },
+          }));
+        },
+      }),
     markStarted: () => {
       phase = 'started';
     },

@@ -24,7 +24,7 @@ export interface Metrics {
     labels: Record<Label, readonly string[]>;
   }): Counter<Label>;
   /**
-   * Gauges whose values are read together at each scrape. If a read takes longer than two seconds, they have no value: an
+   * Gauges whose values are read together at each scrape. If a read takes longer than three seconds, they have no value: an
    * outdated value would look current.
    */
   readGauges<Name extends string, Label extends string = never>(options: {
@@ -49,7 +49,7 @@ interface GaugeValues<Name extends string, Label extends string = never> {
 }
 
 /** Well below the ten seconds that Prometheus waits for all values of a process. */
-const READ_TIMEOUT_MS = 2_000;
+const READ_TIMEOUT_MS = 3_000;
 const LATENCY_BUCKETS_S = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
 /** The instruments that every process has. */

@@ -86,7 +86,8 @@ export const openPlatform = async (
   const { redis, connection, broker } = await connectServers(service, config, overrides, log, cleanup);
   health.add('mongodb', () => pingMongo(connection));
   health.add('redis', () => assertPrimary(redis), { required: false });
-  health.add('rabbitmq', async () => assertConnected(broker), { required: false });
+  health.add('rabbitmq', () => assertResponds(broker), { required: false });
+  health.addMetrics(metrics);
   const limiter = createRateLimiter({
     redis,
     connection,
@@ -176,6 +177,8 @@ const connectWith =
     return client;
   };
 
-const assertConnected = (broker: Broker): void => {
+/** The connection to a frozen broker stays open for some time, so only a response shows that it works. */
+const assertResponds = (broker: Broker): Promise<void> => {
   if (!broker.isConnected()) throw new Error('not connected');
+  return broker.withChannel(async () => undefined);
 };
