@@ -70,8 +70,9 @@ export const createOperationsServer = (dependencies: Dependencies): FastifyInsta
   return app;
 };
 
-const baseOptions = ({ health, metrics, log, random }: Dependencies): BaseServerOptions => ({
+const baseOptions = ({ health, metrics, log, openapi, random }: Dependencies): BaseServerOptions => ({
   health,
+  knownPaths: openapi.paths,
   metrics,
   log,
   uuid: () => random.uuid(),

@@ -15,11 +15,15 @@ export interface OpenapiDocument {
   bytes: number;
   etag: string;
   send: ReturnType<typeof encodedOnce>;
+  /** Paths, of which those with ids are templates. */
+  paths: ReadonlySet<string>;
 }
 
 /** The document with the public origin `baseUrl`, encoded once for all clients. */
 export const readOpenapi = (baseUrl: string): OpenapiDocument => {
   const text = readFileSync(new URL(`../../../${DOCUMENT_FILE}`, import.meta.url), 'utf8');
-  const json = Buffer.from(JSON.stringify(JSON.parse(text.replaceAll(DOCUMENT_ORIGIN, baseUrl))));
-  return { bytes: json.length, etag: etagOf(json), send: encodedOnce(json) };
+  const document: { paths: object } = JSON.parse(text.replaceAll(DOCUMENT_ORIGIN, baseUrl));
+  const json = Buffer.from(JSON.stringify(document));
+  const paths = new Set(Object.keys(document.paths));
+  return { bytes: json.length, etag: etagOf(json), send: encodedOnce(json), paths };
 };

@@ -72,17 +72,21 @@ export interface ObserveOptions {
   metrics: Metrics;
   /** Logs every request. By default only errors and requests longer than a second are logged. */
   logsRequests?: boolean;
+  /** Paths that are shown as routes if no service has responded. */
+  knownPaths?: ReadonlySet<string>;
 }
 
 /** Makes the function that begins the span of a request, and measures and logs it once its response has closed. */
-export const createObserver = ({ log, metrics, logsRequests }: ObserveOptions) => {
+export const createObserver = ({ log, metrics, logsRequests, knownPaths }: ObserveOptions) => {
   const logAnswer = logsRequests === true ? logEvery(log) : logSlow(log);
   const report = (request: FastifyRequest, reply: FastifyReply): void => {
     const route = request.routeOptions.url ?? 'unknown';
     const status = reply.raw.headersSent ? reply.raw.statusCode : CLIENT_GONE;
     const labels = { method: request.method, route, status: String(status) };
     // The gateway forwards most requests by a single route. The route of the service that has responded says more.
-    const answered = { ...labels, route: request.answeredBy?.route ?? route };
+    const [path = ''] = request.url.split('?');
+    const forwarded = request.answeredBy?.route ?? (knownPaths?.has(path) === true ? path : route);
+    const answered = { ...labels, route: forwarded };
     metrics.httpDuration.observe(answered, reply.elapsedTime / 1_000);
     logAnswer(request, labels, reply.elapsedTime);
     endSpan(request, answered);
