@@ -10,7 +10,7 @@ import type { AdvancingClock } from '../kernel/clock.ts';
 import type { Logger } from '../kernel/log.ts';
 import type { Metrics } from '../kernel/metrics.ts';
 import type { EventConsumer } from '../messaging/consumer.ts';
-import { EVENT_OUTCOMES } from '../messaging/consumer-context.ts';
+import { EVENT_OUTCOMES, type EventOutcome } from '../messaging/consumer-context.ts';
 import { startRelay } from '../messaging/relay.ts';
 import { startConsumers } from '../messaging/start-consumers.ts';
 import { createIdempotencyIndexes } from '../mongo/idempotency-claims.ts';
@@ -115,7 +115,6 @@ export const serve = async (
     closeServers = () => Promise.all([app.close(), grpc.close()]);
     const relay = startRelay({ connection, broker, log });
     cleanup.defer('outbox relay', () => relay.close());
-    countOutcomesFromZero(metrics, transports.consumers);
     const consumers = await startConsumers({
       connection,
       broker,
@@ -123,7 +122,7 @@ export const serve = async (
       consumers: transports.consumers.map((consumer) => withKeyErasure(consumer, audit)),
       log,
       retryDelaysMs,
-      onOutcome: (event, outcome) => metrics.eventsHandled.inc({ event, outcome }),
+      onOutcome: countOutcomes(metrics, transports.consumers),
     });
     cleanup.defer('event consumers', () => consumers.close());
     for (const job of [...(transports.jobs ?? []), sealJob(audit)]) {
@@ -153,10 +152,17 @@ export const serve = async (
   }
 };
 
-/** An alert on the rate of dead events would miss the first one of a series that begins with it. */
-const countOutcomesFromZero = (metrics: Metrics, consumers: readonly EventConsumer[]): void => {
-  for (const { event } of consumers)
-    for (const outcome of EVENT_OUTCOMES) metrics.eventsHandled.inc({ event: event.type, outcome }, 0);
+/** The name of messages whose type no consumer has, such as those that were sent to a queue directly. */
+const UNKNOWN_EVENT = 'unknown';
+
+/** All series start at 0. An alert on the rate of dead events would miss the first one of a series that begins with it. */
+const countOutcomes = (
+  { eventsHandled }: Metrics,
+  consumers: readonly EventConsumer[],
+): ((type: string, outcome: EventOutcome) => void) => {
+  const names = new Set([...consumers.map(({ event }) => event.type), UNKNOWN_EVENT]);
+  for (const event of names) for (const outcome of EVENT_OUTCOMES) eventsHandled.inc({ event, outcome }, 0);
+  return (type, outcome) => eventsHandled.inc({ event: names.has(type) ? type : UNKNOWN_EVENT, outcome });
 };
 
 /** Runs all steps of a start before serving. It opens no port, so it may run beside the service. */

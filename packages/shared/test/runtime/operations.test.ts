@@ -10,7 +10,13 @@ import { DEAD_LETTERS_PER_PAGE } from '../../src/kernel/operations.ts';
 import { MEMBER_PERMISSIONS, PERMISSIONS } from '../../src/kernel/permissions.ts';
 import { onEvent } from '../../src/messaging/consumer.ts';
 import { registerEventModels } from '../../src/messaging/models.ts';
-import { deadLetterQueue, formerEventsQueue, HEADER, serviceExchange } from '../../src/messaging/topology.ts';
+import {
+  consumerQueue,
+  deadLetterQueue,
+  formerEventsQueue,
+  HEADER,
+  serviceExchange,
+} from '../../src/messaging/topology.ts';
 import type { RunningService } from '../../src/runtime/serve.ts';
 import { createServiceRuntime, type ServiceRuntime } from '../../src/runtime/service-runtime.ts';
 import {
@@ -123,6 +129,19 @@ test('the status has the oldest event of the outbox and the dead letters', async
   const late = seen.find(({ body }) => body.outbox.lag_s >= 90);
   expect(late?.body.outbox.waiting).toBeGreaterThan(0);
   expect(late?.body.queues).toEqual({ waiting: 0, retrying: 0, dead_letters: 1 });
+});
+
+test('a message that no consumer can read is counted in a series that starts at 0', async () => {
+  const died = async (): Promise<string | undefined> => {
+    const text = await (await fetch(`${service.url}/metrics`)).text();
+    return /^events_handled_total\{event="unknown",outcome="dead",service="wallet"\} (\d+)$/m.exec(text)?.[1];
+  };
+  expect(await died()).toBe('0');
+  await runtime.broker.withChannel(async (channel) => {
+    channel.sendToQueue(consumerQueue(ns, 'wallet', accountDeleted.type), Buffer.from('no event'));
+    await channel.waitForConfirms();
+  });
+  await eventually(async () => (await died()) === '1');
 });
 
 test('dead letters are listed in pages, the oldest first', async () => {
