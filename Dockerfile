@@ -69,6 +69,7 @@ COPY services services
 COPY gateway gateway
 COPY CHANGELOG.md ./
 COPY docs/guides/apps docs/guides/apps
+COPY docs/guides/operators/alerts.md docs/guides/operators/
 COPY docs/api docs/api
 USER node
 CMD ["node", "gateway/src/main.ts"]

@@ -4,7 +4,7 @@ import { describe, expect, test } from '@jest/globals';
 import { parse } from 'yaml';
 import { processes } from '../../scripts/lib/process-definitions.mjs';
 import { composeServices } from './deployments.ts';
-import { listedMetrics, metricsOf } from './promql.ts';
+import { alerts, listedMetrics, metricsOf, sectionOf } from './promql.ts';
 import { files, read } from './support.ts';
 
 interface Panel {
@@ -26,17 +26,9 @@ interface Dashboard {
   panels: Panel[];
 }
 
-interface Rule {
-  alert: string;
-  expr: string;
-  annotations: { runbook: string };
-}
-
 const dashboards = files
   .filter((file) => file.startsWith('deploy/observability/dashboards/'))
   .map((file) => ({ file, dashboard: JSON.parse(read(file)) as Dashboard }));
-const { groups } = parse(read('deploy/observability/alerts.yml')) as { groups: { rules: Rule[] }[] };
-const rules = groups.flatMap((group) => group.rules);
 const panels = dashboards.flatMap(({ dashboard }) => dashboard.panels);
 
 /** Grafana's names for the units in use. */
@@ -98,23 +90,21 @@ describe.each(dashboards)('$file', ({ dashboard }) => {
   });
 });
 
-test.each(rules)(
-  '$alert has a panel that shows its metrics and links to its section',
-  ({ alert, expr, annotations }) => {
-    const leading = panels.filter(({ description }) =>
-      description.split(/[\s(),]+/).some((word) => word.replace(/\.$/, '') === annotations.runbook),
-    );
-    const shown = leading.flatMap(({ targets }) => targets.flatMap((target) => [...metricsOf(target.expr)]));
-    expect(leading.length).toBeGreaterThan(0);
-    for (const { description } of leading) expect(description).toContain(alert);
-    expect([...metricsOf(expr)].filter((metric) => !shown.includes(metric))).toEqual([]);
-  },
-);
+test.each(alerts)('$alert has a panel that shows its metrics and links to its section', (rule) => {
+  const { alert, expr } = rule;
+  const leading = panels.filter(({ description }) =>
+    description.split(/[\s(),]+/).some((word) => word.replace(/\.$/, '') === sectionOf(rule)),
+  );
+  const shown = leading.flatMap(({ targets }) => targets.flatMap((target) => [...metricsOf(target.expr)]));
+  expect(leading.length).toBeGreaterThan(0);
+  for (const { description } of leading) expect(description).toContain(alert);
+  expect([...metricsOf(expr)].filter((metric) => !shown.includes(metric))).toEqual([]);
+});
 
 test('no panel links to a missing section', () => {
   const named = panels.flatMap(({ description }) => description.match(/docs\/[\w/.-]+#\w+/g) ?? []);
-  const runbooks = rules.map(({ annotations }) => annotations.runbook);
-  expect(named.filter((path) => !runbooks.includes(path))).toEqual([]);
+  const sections = alerts.map(sectionOf);
+  expect(named.filter((path) => !sections.includes(path))).toEqual([]);
 });
 
 describe.each([

@@ -6,7 +6,7 @@ import { read } from './support.ts';
 const rules = read('deploy/observability/alerts.yml');
 
 test.each(['withdrawal', 'refund'] as const)('a %s is late when its alert fires', (kind) => {
-  const rule = new RegExp(`waiting_oldest_case_age_seconds\\{kind="${kind}"\\}\\) > ([\\d* ]+)\\n`);
+  const rule = new RegExp(`last:waiting_oldest_case_age_seconds\\{kind="${kind}"\\} > ([\\d* ]+)\\n`);
   const seconds = (rule.exec(rules)?.[1] ?? '')
     .split('*')
     .reduce((product, part) => product * Number(part), 1);
@@ -14,7 +14,7 @@ test.each(['withdrawal', 'refund'] as const)('a %s is late when its alert fires'
 });
 
 test('disputed deposits and dead letters are late immediately, as in their alerts', () => {
-  expect(rules).toContain('max by (kind) (waiting_cases{kind="dispute"}) > 0');
-  expect(rules).toContain('max by (service) (dead_letters) > 0');
+  expect(rules).toContain('last:waiting_cases{kind="dispute"} > 0');
+  expect(rules).toContain('last:dead_letters > 0');
   expect([LATE_AFTER_MS.dispute, LATE_AFTER_MS.dead_letter]).toEqual([0, 0]);
 });

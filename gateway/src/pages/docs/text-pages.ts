@@ -1,4 +1,4 @@
-/** The pages from Markdown files of the repository: the guides for app developers, and the changelog. */
+/** The pages from Markdown files of the repository: the guides for app developers, the changelog, and the runbook of the alerts. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { posix } from 'node:path';
 import { html } from '@fitness/shared/pages/html.ts';
@@ -41,6 +41,8 @@ export const textSources = (): Source[] => {
   return [
     ...names.map((name) => ({ path: `/docs/${name}`, file: `${GUIDES}/${name}.md` })),
     { path: '/docs/changelog', file: 'CHANGELOG.md' },
+    // The alerts link to its sections.
+    { path: '/docs/alerts', file: 'docs/guides/operators/alerts.md' },
   ];
 };
 
