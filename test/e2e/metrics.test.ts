@@ -216,7 +216,9 @@ describe('events', () => {
       expect(gyms.get('outbox_events')).toBeGreaterThan(0);
       expect(gyms.get('outbox_oldest_event_age_seconds')).toBeGreaterThanOrEqual(0);
       expect(gyms.get('dead_letters')).toBeUndefined();
-      const servers = ['mongodb', 'rabbitmq', 'redis'].map((server) => gyms.get(`server_up{server="${server}"}`));
+      const servers = ['mongodb', 'rabbitmq', 'redis'].map((server) =>
+        gyms.get(`server_up{server="${server}"}`),
+      );
       expect(servers).toEqual([1, 0, 1]);
     } finally {
       await product.start('rabbitmq');
