@@ -71,7 +71,7 @@ export const createDependencies = async (
   const metrics = createMetrics(NAME, { defaults: config.NODE_ENV !== 'test' });
   const signer = openCallerSigner(NAME, config, log);
   const tls = openTls(config, metrics, log, cleanup);
-  const parts = { signer, tls, metrics };
+  const parts = { signer, tls, metrics, log };
   const { urls, agents, identity } = connectServices(config, parts, replicaRefreshMs, cleanup);
   const readBody = createReadBody({
     bytes: BODY_LIMIT_BYTES,
@@ -125,11 +125,15 @@ export const createDependencies = async (
 /** Connections are opened at their first use. */
 const connectServices = (
   config: GatewayConfig,
-  { signer, tls, metrics }: { signer: CallerSigner; tls: ProcessTls | undefined; metrics: Metrics },
-  replicaRefreshMs: number | undefined,
+  parts: { signer: CallerSigner; tls: ProcessTls | undefined; metrics: Metrics; log: Logger },
+  refreshMs: number | undefined,
   cleanup: Cleanup,
 ) => {
-  const replicas = createReplicas(serviceReplicas(config), replicaRefreshMs);
+  const { signer, tls, metrics, log } = parts;
+  const connect = createConnect({ tls, timeoutMs: CONNECT_TIMEOUT_MS });
+  const probe = new Agent({ connect, headersTimeout: config.UPSTREAM_TIMEOUT_MS });
+  cleanup.defer('health calls', () => probe.destroy());
+  const replicas = createReplicas({ urls: serviceReplicas(config), probe, log, refreshMs });
   cleanup.defer('addresses of the services', () => replicas.close());
   const identity = createGrpcClient({
     definition: grpcDefinitions.identity(),

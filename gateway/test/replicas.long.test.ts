@@ -24,13 +24,16 @@ interface Replica {
   bodies: string[];
   stop(): Promise<void>;
   start(): Promise<void>;
+  /** From now on it accepts requests and does not respond, until the returned function is called. */
+  freeze(): () => void;
 }
 
 const startReplica = async (index: number, { port = 0, delayMs = 0 } = {}): Promise<Replica> => {
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const body = Buffer.concat(await request.toArray()).toString();
     const isChecked = request.url?.startsWith('/internal/') === true;
-    if (!isChecked) replica.bodies.push(body);
+    if (!isChecked && request.url !== '/health/live') replica.bodies.push(body);
+    await thawed;
     if (delayMs > 0) await pause(delayMs);
     if (isDraining) response.setHeader('connection', 'close');
     response.writeHead(isChecked ? 404 : 200, { 'content-type': 'application/json' });
@@ -38,6 +41,7 @@ const startReplica = async (index: number, { port = 0, delayMs = 0 } = {}): Prom
   };
   let server: Server;
   let isDraining = false;
+  let thawed = Promise.resolve();
   const replica: Replica = {
     url: '',
     port,
@@ -59,6 +63,11 @@ const startReplica = async (index: number, { port = 0, delayMs = 0 } = {}): Prom
       await new Promise<void>((resolve) => server.listen(replica.port, hostOf(index), resolve));
       replica.port = (server.address() as AddressInfo).port;
       replica.url = `http://${hostOf(index)}:${replica.port}`;
+    },
+    freeze: () => {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      thawed = promise;
+      return resolve;
     },
   };
   await replica.start();
@@ -215,5 +224,52 @@ describe('a replica that leaves and comes back', () => {
     for (const send of sends) {
       for (let count = 0; count < 4; count += 1) expect((await send(harness)).status).toBe(200);
     }
+  });
+});
+
+describe('a frozen replica', () => {
+  const start = async () => {
+    const replicas = [await startReplica(0), await startReplica(1)] as const;
+    return { replicas, harness: await startGateway(replicas.map(({ url }) => url).join(',')) };
+  };
+
+  test('its reads are sent to the other replica and its writes are not, and it is used again when it responds', async () => {
+    const { replicas, harness } = await start();
+    const [frozen, other] = replicas;
+    await load(10, 1, () => reading(harness));
+    const thaw = frozen.freeze();
+    const writes = load(4, 4, (number) => posting(harness, `{"number":${number}}`));
+    const { counts, statuses } = await load(40, 8, () => reading(harness));
+    expect([counts[0], counts[1], [...statuses]]).toEqual([0, 40, [200]]);
+    const received = frozen.bodies.length;
+    for (const send of [reading, (to: Harness) => posting(to, '{}')]) {
+      expect((await load(20, 4, () => send(harness))).counts[1]).toBe(20);
+    }
+    expect(frozen.bodies).toHaveLength(received);
+    thaw();
+    expect([...(await writes).statuses]).toEqual([200]);
+    const posted = [...frozen.bodies, ...other.bodies].filter((body) => body.includes('number'));
+    expect(posted).toHaveLength(4);
+    await eventually(async () => (await load(10, 1, () => reading(harness))).counts.every(Boolean));
+  });
+
+  test('all replicas receive requests while none of them responds', async () => {
+    const { replicas, harness } = await start();
+    await load(10, 1, () => reading(harness));
+    const thawed = replicas.map(({ freeze }) => freeze());
+    const received = replicas.map(({ bodies }) => bodies.length);
+    const reads: Promise<Response>[] = [];
+    await eventually(
+      () => {
+        reads.push(reading(harness));
+        return reads.length > 50;
+      },
+      { intervalMs: 100 },
+    );
+    for (const thaw of thawed) thaw();
+    for (const answer of await Promise.all(reads)) expect(answer.status).toBe(200);
+    replicas.forEach(({ bodies }, index) => {
+      expect(bodies.length - (received[index] ?? 0)).toBeGreaterThanOrEqual(25);
+    });
   });
 });

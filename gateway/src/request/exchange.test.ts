@@ -36,7 +36,6 @@ beforeAll(async () => {
       reply,
       agent,
       request: { origin, path: '/', method: 'GET' },
-      isRepeatable: false,
       beginAnswer: (_status, headers) => headers,
       onLost: (error) => reply.send(error),
     });

@@ -8,16 +8,10 @@ import type { FastifyReply } from 'fastify';
 import type { Dispatcher } from 'undici';
 import { clientGone } from './body.ts';
 
-/** Codes of a lost connection. A retry may reach the restarted service or another replica. */
-const LOST_CONNECTION = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET']);
-const RETRY_DELAY_MS = 50;
-
 interface ExchangeOptions {
   reply: FastifyReply;
   agent: Dispatcher;
   request: Dispatcher.DispatchOptions;
-  /** Whether the request is sent again if its connection is lost before a response. */
-  isRepeatable: boolean;
   /** Called once, before anything is written to the client. Returns the headers for the client. */
   beginAnswer(status: number, headers: IncomingHttpHeaders): OutgoingHttpHeaders;
   /** Called if there is no response. Nothing was written to the client. */
@@ -31,7 +25,6 @@ class Exchange implements Dispatcher.DispatchHandler {
   readonly #options: ExchangeOptions;
   readonly #response: ServerResponse;
   #controller: Dispatcher.DispatchController | undefined;
-  #isRepeated = false;
   #isDraining = false;
   /** The length that the service has declared; undefined once a piece has arrived. */
   #wholeLength: string | undefined;
@@ -45,10 +38,6 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#response.once('close', () => {
       if (!this.#response.writableFinished) this.#controller?.abort(clientGone());
     });
-    this.#send();
-  }
-
-  #send(): void {
     this.#options.agent.dispatch(this.#options.request, this);
   }
 
@@ -95,16 +84,8 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseError(_controller: unknown, error: Error & { code?: string }): void {
-    const { destroyed, headersSent } = this.#response;
-    const { isRepeatable, onLost } = this.#options;
     // The client must not mistake a part for the whole response.
-    if (headersSent) {
-      this.#response.destroy();
-    } else if (!isRepeatable || this.#isRepeated || destroyed || !LOST_CONNECTION.has(error.code ?? '')) {
-      onLost(error);
-    } else {
-      this.#isRepeated = true;
-      setTimeout(() => this.#send(), RETRY_DELAY_MS);
-    }
+    if (this.#response.headersSent) this.#response.destroy();
+    else this.#options.onLost(error);
   }
 }

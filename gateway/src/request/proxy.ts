@@ -14,7 +14,7 @@ import { startExchange } from './exchange.ts';
 import { answerHeaders, requestHeaders } from './forward-headers.ts';
 import { lostAnswer } from './lost-answer.ts';
 import { limitReading } from './open-requests.ts';
-import { assertStillValid, isOauth } from './prepare-forward.ts';
+import { assertStillValid, isOauth, WITHOUT_BODY } from './prepare-forward.ts';
 import { type Target, transferOf } from './routes.ts';
 import { createUserLimit } from './user-limit.ts';
 
@@ -25,7 +25,6 @@ const FORWARDED = [
   ...[OAUTH_PATHS.authorize, OAUTH_PATHS.token, OAUTH_PATHS.register, OAUTH_PATHS.revoke],
   ...[`${OAUTH_PATHS.authorize}/:uid`, `${OAUTH_PATHS.interaction}/:uid`],
 ];
-const REPEATABLE = new Set(['GET', 'HEAD']);
 /** An eighth of the default limit for all uploads, so that one user cannot lock out the others. */
 export const UPLOADS_PER_USER = 32;
 /** nginx's status for a request whose client has disconnected, for metrics and logs only. */
@@ -89,8 +88,8 @@ const exchange = (
       method: method as Dispatcher.HttpMethod,
       headers: requestHeaders(request, Buffer.isBuffer(body)),
       body,
+      idempotent: WITHOUT_BODY.has(method) && !isOauth(target),
     },
-    isRepeatable: REPEATABLE.has(method) && !isOauth(target),
     beginAnswer: (status, headers) => {
       if (transfer !== 'downloads') limitReading(reply.raw, readTimeoutMs);
       request.answeredBy = { upstream: target.service, ...routeIn(headers) };

@@ -5,25 +5,20 @@
  */
 import { promises as dns } from 'node:dns';
 import { isIP } from 'node:net';
-import { Readable } from 'node:stream';
+import type { Logger } from '@fitness/shared/kernel/log.ts';
 import { type Agent, type Dispatcher, interceptors } from 'undici';
 import { SERVICES, type Service } from './routes.ts';
+import { sendElsewhere } from './send-elsewhere.ts';
+import { createSilentReplicas } from './silent-replicas.ts';
 
 /** Interval between DNS look-ups, and how long an address is skipped after a failed connection. */
 const REFRESH_MS = 5_000;
-const TRIES = 4;
-const RETRY_DELAY_MS = 50;
-
-/** Codes of failed connections. */
-const NO_CONNECTION = new Set([
-  ...['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH'],
-  ...['UND_ERR_CONNECT_TIMEOUT', 'UND_ERR_SOCKET'],
-]);
 
 interface Address {
   address: string;
   family: 4 | 6;
   port: number;
+  origin: string;
 }
 
 export interface Replicas {
@@ -37,16 +32,33 @@ export interface Replicas {
   close(): void;
 }
 
-/** @param urls one origin with a name for each service, or several with IP addresses */
-export const createReplicas = (
-  urls: Record<Service, readonly string[]>,
-  refreshMs: number = REFRESH_MS,
-): Replicas => {
+interface ReplicasOptions {
+  /** One origin with a name for each service, or several with IP addresses. */
+  urls: Record<Service, readonly string[]>;
+  /** Sends health calls to the replicas. */
+  probe: Dispatcher;
+  log: Logger;
+  refreshMs?: number | undefined;
+}
+
+export const createReplicas = ({ urls, probe, log, refreshMs = REFRESH_MS }: ReplicasOptions): Replicas => {
   const addressesByService = new Map<string, readonly Address[]>();
   const refresh = async (service: Service): Promise<void> => {
     const addresses = await Promise.all(urls[service].map((url) => addressesOf(new URL(url))));
     addressesByService.set(service, addresses.flat());
+    silent.update(service);
   };
+  const storages: Map<string, unknown>[] = [];
+  const silent = createSilentReplicas({
+    originsOf: (service) => (addressesByService.get(service) ?? []).map(({ origin }) => origin),
+    probe,
+    log,
+    leaveMs: refreshMs,
+    // The next request of each agent looks the addresses up again.
+    onChange: () => {
+      for (const storage of storages) storage.clear();
+    },
+  });
   const named = SERVICES.filter((service) => urls[service].some((url) => !hasIp(new URL(url))));
   // If no name server responds, the last addresses stay in use.
   const refreshNamed = () => Promise.allSettled(named.map(refresh));
@@ -54,7 +66,9 @@ export const createReplicas = (
   let turn = 0;
   const lookUp = async (service: Service): Promise<Address[]> => {
     if (!addressesByService.has(service)) await refresh(service);
-    const addresses = addressesByService.get(service) ?? [];
+    const all = addressesByService.get(service) ?? [];
+    const usable = all.filter(({ origin }) => silent.mayServe(origin));
+    const addresses = usable.length > 0 ? usable : all;
     // After each look-up, the interceptor begins with the first address.
     turn += 1;
     return addresses.map((_, index) => ({ ...(addresses[(index + turn) % addresses.length] as Address) }));
@@ -64,11 +78,11 @@ export const createReplicas = (
       SERVICES.map((service) => [service, `${new URL(urls[service][0] ?? '').protocol}//${service}`]),
     ) as Record<Service, string>,
     balance: (agent) => {
-      const storage = Object.assign(new Map<string, Records>(), { full: () => false });
-      const leave = (origin: string | URL): void => forget(storage, new URL(origin));
-      agent.on('connectionError', leave);
+      const storage = Object.assign(new Map<string, unknown>(), { full: () => false });
+      storages.push(storage);
+      agent.on('connectionError', silent.leave);
       return agent.compose(
-        noticeLeaving(leave),
+        silent.watch,
         interceptors.dns({
           maxTTL: refreshMs,
           storage: storage as never,
@@ -82,7 +96,10 @@ export const createReplicas = (
         sendElsewhere,
       );
     },
-    close: () => clearInterval(timer),
+    close: () => {
+      clearInterval(timer);
+      silent.close();
+    },
   };
 };
 
@@ -97,73 +114,8 @@ const addressesOf = async (url: URL): Promise<Address[]> => {
   const resolved = hasIp(url)
     ? [{ address: host, family: isIP(host) }]
     : await dns.lookup(host, { all: true });
-  return resolved.map(({ address, family }) => ({ address, family: family === 6 ? 6 : 4, port }));
-};
-
-/** The interceptor's records of a service. */
-interface Records {
-  records: Record<4 | 6, { ips: Address[] } | null>;
-}
-
-/** Removes an address until the next look-up. */
-const forget = (storage: ReadonlyMap<string, Records>, origin: URL): void => {
-  for (const { records } of storage.values()) {
-    for (const family of [records[4], records[6]]) {
-      const index = family?.ips.findIndex(
-        ({ address, port }) => address === withoutBrackets(origin) && port === portOf(origin),
-      );
-      if (family != null && index !== undefined && index >= 0) family.ips.splice(index, 1);
-    }
-  }
-};
-
-/**
- * Removes the address of a replica whose response closes the connection. A replica does this only while it is
- * stopping.
- */
-const noticeLeaving =
-  (leave: (origin: string | URL) => void): Dispatcher.DispatcherComposeInterceptor =>
-  (dispatch) =>
-  (options, handler) =>
-    dispatch(options, {
-      ...passedOn(handler),
-      onResponseStart: (...args) => {
-        if (args[2].connection === 'close' && options.origin !== undefined) leave(options.origin);
-        handler.onResponseStart?.(...args);
-      },
-    });
-
-const passedOn = (handler: Dispatcher.DispatchHandler): Dispatcher.DispatchHandler => ({
-  onRequestStart: (...args) => handler.onRequestStart?.(...args),
-  onRequestUpgrade: (...args) => handler.onRequestUpgrade?.(...args),
-  onResponseStart: (...args) => handler.onResponseStart?.(...args),
-  onResponseData: (...args) => handler.onResponseData?.(...args),
-  onResponseEnd: (...args) => handler.onResponseEnd?.(...args),
-  onResponseError: (...args) => handler.onResponseError?.(...args),
-});
-
-/** Safe for every method, because no part of the request was sent. */
-const sendElsewhere: Dispatcher.DispatcherComposeInterceptor = (dispatch) => (options, handler) => {
-  let tries = 0;
-  let isSent = false;
-  const isRefused = (error: Error & { code?: string }): boolean =>
-    !isSent && tries < TRIES && NO_CONNECTION.has(error.code ?? '');
-  const send = (): boolean => {
-    tries += 1;
-    return dispatch(options, attempt);
-  };
-  const attempt: Dispatcher.DispatchHandler = {
-    ...passedOn(handler),
-    onRequestStart: (controller, context) => {
-      isSent = true;
-      handler.onRequestStart?.(controller, context);
-    },
-    onResponseError: (controller, error) => {
-      if (isRefused(error)) setTimeout(send, RETRY_DELAY_MS);
-      else handler.onResponseError?.(controller, error);
-    },
-  };
-  // Between two attempts, nothing else listens for errors of the body.
-  if (options.body instanceof Readable) options.body.on('error', () => undefined);
-  return send();
+  return resolved.map(({ address, family }) => {
+    const { origin } = new URL(`${url.protocol}//${family === 6 ? `[${address}]` : address}:${port}`);
+    return { address, family: family === 6 ? 6 : 4, port, origin };
+  });
 };

@@ -8,13 +8,6 @@ import { processServer } from './candidate.mjs';
 /** The header of haproxy.cfg that selects or names a gateway. */
 const GATEWAY = 'x-gateway';
 
-/** The lines of one gateway, which follow haproxy.cfg. @param {[name: string, port: number]} gateway */
-const linesOf = ([name, port]) => `
-  use-server ${name} if { var(txn.asks_readiness) -m bool } { req.hdr(${GATEWAY}) -m str ${name} }
-  server ${name} 127.0.0.1:${port} check inter 500ms fall 1 rise 1
-  server ${name}-unchecked 127.0.0.1:${port} backup
-`;
-
 /**
  * HAProxy in front of several gateways.
  * @param {Pick<import('./candidate.mjs').Context, 'supervisor' | 'directory' | 'logDirectory' | 'log'>} context
@@ -31,7 +24,12 @@ export async function startBalancer(context, { port, gateways }) {
   mkdirSync(directory, { recursive: true });
   const file = join(directory, 'haproxy.cfg');
   const common = readFileSync(new URL('./haproxy.cfg', import.meta.url), 'utf8');
-  writeFileSync(file, common + [...gateways].map(linesOf).join(''));
+  // A line that names a gateway is there for each of them.
+  const lines = common.split('\n').flatMap((line) => {
+    if (!line.includes('<name>')) return [line];
+    return [...gateways].map(([name, to]) => line.replaceAll('<name>', name).replace('<port>', String(to)));
+  });
+  writeFileSync(file, lines.join('\n'));
   const url = `http://127.0.0.1:${port}`;
   const ask = async (headers = {}) => {
     try {

@@ -78,8 +78,9 @@ const RETRY_DELAY_MS = 100;
 const CHANNEL_OPTIONS = {
   // Channelz would count every call for a debugging service that no process offers.
   'grpc.enable_channelz': 0,
-  'grpc.keepalive_time_ms': 20_000,
-  'grpc.keepalive_timeout_ms': 3_000,
+  // A frozen replica loses its calls after 2.5 s at most, which is less than the deadlines of calls that are retried elsewhere.
+  'grpc.keepalive_time_ms': 1_000,
+  'grpc.keepalive_timeout_ms': 1_500,
   'grpc.keepalive_permit_without_calls': 1,
   'grpc.initial_reconnect_backoff_ms': 100,
   'grpc.min_reconnect_backoff_ms': 100,

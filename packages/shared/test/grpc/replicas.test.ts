@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
+import { startTcpProxy } from '../../src/testing/tcp-proxy.ts';
 import { pause } from '../messaging/support.ts';
 import {
   allConnected,
@@ -56,3 +57,24 @@ test('a replica that leaves and comes back costs no call', async () => {
   await allConnected(client, 3);
   expectEven(await distribution(client, 120, 8), 3);
 }, 30_000);
+
+/** Far below the 23 s that the usual interval of keepalive would take, and far above 2.5 s. */
+const FOUND_MS = 15_000;
+
+test('calls that may be retried succeed while a replica is frozen, which receives calls again later', async () => {
+  const [first, second] = [await startReplica(0), await startReplica(1)];
+  const proxy = await startTcpProxy(`http://${first.address}`);
+  try {
+    const client = connect(`${new URL(proxy.uri).host},${second.address}`);
+    await allConnected(client, 2);
+    proxy.hold();
+    const startedAt = performance.now();
+    const calls = Array.from({ length: 8 }, () => ask(client, { retry: true, deadlineMs: 30_000 }));
+    expect(new Set(await Promise.all(calls))).toEqual(new Set([1]));
+    expect(performance.now() - startedAt).toBeLessThan(FOUND_MS);
+    proxy.restore();
+    await allConnected(client, 2);
+  } finally {
+    await proxy.close();
+  }
+});

@@ -64,8 +64,10 @@ export const resolveTo = (hosts: string[]): { hosts: string[] } => {
   return records;
 };
 
-export const ask = async (client: GrpcClient<IdentityDefinition>): Promise<number> =>
-  (await client.call('GetHiddenUsers', { ids: [1] })).gone_ids[0] ?? -1;
+export const ask = async (
+  client: GrpcClient<IdentityDefinition>,
+  options?: Parameters<typeof client.call>[2],
+): Promise<number> => (await client.call('GetHiddenUsers', { ids: [1] }, options)).gone_ids[0] ?? -1;
 
 /** How many of `calls` each replica has served. */
 export const distribution = async (
