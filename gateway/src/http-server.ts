@@ -101,11 +101,10 @@ const limitOpenRequests = (
   app: FastifyInstance,
   { openRequests, readTimeoutMs }: Pick<Dependencies, 'openRequests' | 'readTimeoutMs'>,
 ): void => {
-  app.addHook('onRequest', (request, reply, done) => {
+  app.addHook('onRequest', async (request, reply) => {
     if (request.routeOptions.url?.startsWith('/health/') !== true) {
-      openRequests.admit(request.raw, reply.raw);
+      await openRequests.admit(request.raw, reply.raw);
     }
-    done();
   });
   app.addHook('onSend', (request, reply, _payload, done) => {
     if (endsUnread(request.raw)) reply.header('connection', 'close');

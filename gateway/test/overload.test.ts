@@ -380,6 +380,55 @@ describe('the limits on open requests', () => {
   });
 });
 
+describe('the places of a service', () => {
+  let harness: Harness;
+  beforeAll(async () => {
+    // A service has 64 places, of which one network can have 60. 16 more requests may wait.
+    harness = await startHarness({ OPEN_REQUESTS_LIMIT: '256', TRUST_PROXY: '1' });
+  });
+  afterAll(() => harness.close());
+
+  const read = async (address: string): Promise<number> => {
+    const headers = { 'x-forwarded-for': address };
+    const answer = await fetch(`${harness.url}/api/v1/users/1`, { headers });
+    await answer.text();
+    return answer.status;
+  };
+  /** Reads at once by addresses that repeat each read when it ends, while `work` runs. Returns their statuses. */
+  const during = async (addresses: readonly string[], work: () => Promise<void>): Promise<Set<number>> => {
+    harness.upstreams.identity.handler = async (_request, response) => {
+      await sleep(20);
+      response.end('{}');
+    };
+    const statuses = new Set<number>();
+    let isOver = false;
+    const readers = addresses.map(async (address) => {
+      while (!isOver) statuses.add(await read(address));
+    });
+    try {
+      await eventually(() => statuses.size > 0);
+      await work();
+    } finally {
+      isOver = true;
+      await Promise.all(readers);
+    }
+    return statuses;
+  };
+  const readByAnother = async (): Promise<void> => {
+    for (let times = 0; times < 100; times += 1) expect(await read('192.0.2.1')).toBe(200);
+  };
+
+  test('an address that takes every place is refused, and another client is served 100 of 100 times', async () => {
+    const statuses = await during(Array<string>(120).fill('198.51.100.1'), readByAnother);
+    expect([...statuses].sort()).toEqual([200, 503]);
+  });
+
+  test('a client is served in turn while many addresses take every place', async () => {
+    const addresses = Array.from({ length: 120 }, (_, index) => `198.51.100.${1 + (index % 8)}`);
+    await during(addresses, readByAnother);
+  });
+});
+
 describe('the limit for bytes being received', () => {
   let server: Server;
   const read: string[] = [];

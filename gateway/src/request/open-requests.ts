@@ -3,15 +3,18 @@
  * gateway's own routes. An unresponsive service or slow clients therefore leave room for all other requests.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { networkOf, siteOf } from '@fitness/shared/http/client-network.ts';
+import { createFairQueue } from '@fitness/shared/kernel/fair-queue.ts';
 import type { GatewayConfig } from '../config.ts';
 import { clientGone, overloaded, type ReadBody } from './body.ts';
+import { clientAddressOf } from './client-address.ts';
 import { findTarget, SERVICES, type Service, transferOf } from './routes.ts';
 
 type Share = Service | 'uploads' | 'downloads' | 'gateway';
 
 export interface OpenRequests {
-  /** Counts a request until its response is closed. Throws 503 at a limit. */
-  admit(request: IncomingMessage, response: ServerResponse): void;
+  /** Counts a request until its response is closed. At a limit, it waits for a place. Throws 503. */
+  admit(request: IncomingMessage, response: ServerResponse): Promise<void>;
   /**
    * Reads the body of an admitted request. Meanwhile the request does not occupy its share, because bodies being
    * received have a separate limit. Throws 503 if the share is full afterwards.
@@ -34,50 +37,72 @@ export const shareOf = ({ url = '', method = '' }: IncomingMessage): Share => {
   return transfer === 'ordinary' ? target.service : transfer;
 };
 
-/** Places for requests. A request has at most one place. */
-interface Places {
-  limit: number;
-  occupants: Set<IncomingMessage>;
-}
+/** The part of a share that one network can have at most. Other networks need not wait for its requests. */
+const PART_PER_NETWORK = 15 / 16;
+const WAIT_MAX_MS = 1_000;
 
-const isFull = ({ limit, occupants }: Places): boolean => occupants.size >= limit;
+type Free = () => void;
+
+/** Networks take turns. If too many requests wait, the newest one of the network with the most is refused. */
+const createPlaces = (limit: number) => {
+  const queue = createFairQueue({
+    maxRunning: limit,
+    maxPerOwner: Math.ceil(limit * PART_PER_NETWORK),
+    maxWaiting: () => limit / 4,
+    maxWaitMs: WAIT_MAX_MS,
+  });
+  /** Resolves when there is a place. Throws 503. */
+  return (network: string): Promise<Free> =>
+    new Promise((resolve, reject) => {
+      const hold = () => new Promise<void>((free) => resolve(free));
+      queue(network, hold).catch(() => reject(overloaded()));
+    });
+};
 
 export const createOpenRequests = (
-  {
-    OPEN_REQUESTS_LIMIT: total,
-    OPEN_UPLOADS_LIMIT: uploads,
-  }: Pick<GatewayConfig, 'OPEN_REQUESTS_LIMIT' | 'OPEN_UPLOADS_LIMIT'>,
+  config: Pick<GatewayConfig, 'OPEN_REQUESTS_LIMIT' | 'OPEN_UPLOADS_LIMIT' | 'TRUST_PROXY'>,
   readBody: ReadBody,
 ): OpenRequests => {
-  const create = (limit: number): Places => ({ limit, occupants: new Set() });
-  const shares = new Map<Share, Places>([['uploads', create(uploads)]]);
+  const { OPEN_REQUESTS_LIMIT: total, OPEN_UPLOADS_LIMIT: uploads } = config;
+  const shares = new Map([['uploads' as Share, createPlaces(uploads)]]);
   for (const share of [...SERVICES, 'downloads', 'gateway'] as const) {
-    shares.set(share, create(shareOfTotal(total)));
+    shares.set(share, createPlaces(shareOfTotal(total)));
   }
-  const all = create(total);
-  const placesOf = (request: IncomingMessage): Places => shares.get(shareOf(request)) ?? all;
+  const enterTotal = createPlaces(total);
+  const networkOfClient = (request: IncomingMessage): string =>
+    siteOf(networkOf(clientAddressOf(request, config.TRUST_PROXY)));
+  const enterShare = (request: IncomingMessage): Promise<Free> =>
+    (shares.get(shareOf(request)) ?? enterTotal)(networkOfClient(request));
+  /** The places in shares. */
+  const places = new Map<IncomingMessage, Free>();
   return {
-    admit: (request, response) => {
-      const share = placesOf(request);
-      if (isFull(all) || isFull(share)) throw overloaded();
-      all.occupants.add(request);
-      share.occupants.add(request);
-      response.once('close', () => {
-        all.occupants.delete(request);
-        share.occupants.delete(request);
+    admit: async (request, response) => {
+      places.set(request, await enterShare(request));
+      whenClosed(response, () => {
+        places.get(request)?.();
+        places.delete(request);
       });
+      whenClosed(response, await enterTotal(networkOfClient(request)));
     },
     readBody: async (request, limitBytes) => {
-      const share = placesOf(request);
-      share.occupants.delete(request);
+      places.get(request)?.();
       const body = await readBody(request, limitBytes);
+      const leaveShare = await enterShare(request);
       // The client has disconnected, and no event would free the place.
-      if (!all.occupants.has(request)) throw clientGone();
-      if (isFull(share)) throw overloaded();
-      share.occupants.add(request);
+      if (!places.has(request)) {
+        leaveShare();
+        throw clientGone();
+      }
+      places.set(request, leaveShare);
       return body;
     },
   };
+};
+
+/** A client that has disconnected while its request waited causes no further event. */
+const whenClosed = (response: ServerResponse, free: Free): void => {
+  if (response.closed) free();
+  else response.once('close', free);
 };
 
 /** Ends a response that the client does not read in time. */
