@@ -65,7 +65,7 @@ const signIn = async (browser: Browser): Promise<BrowserPage> => {
 };
 /** The page of a session that {@link signIn} has begun. */
 const openSession = (browser: Browser): Promise<BrowserPage> => {
-  browser.cookies.set(`account_deletion ${PATH}`, { value: `user.${MEMBER_TOKEN}`, path: PATH });
+  browser.cookies.set('__Host-account_deletion /', { value: `user.${MEMBER_TOKEN}`, path: '/' });
   return browser.get(PATH);
 };
 /** Another visitor with a cookie. */
@@ -111,11 +111,11 @@ describe('the first page', () => {
 });
 
 describe('the cookie', () => {
-  test('the cookie is short-lived, for one path, and hidden from scripts, other sites and plain HTTP', async () => {
+  test('the cookie is short-lived, for this host only, and hidden from scripts, other sites and plain HTTP', async () => {
     const { headers } = await browse().get(PATH);
     const cookie = headers.get('set-cookie') ?? '';
-    expect(cookie).toMatch(/^account_deletion=guest\.[\w-]{32}; Max-Age=900; /);
-    for (const attribute of ['Path=/account-deletion', 'HttpOnly', 'SameSite=Strict', 'Secure']) {
+    expect(cookie).toMatch(/^__Host-account_deletion=guest\.[\w-]{32}; Max-Age=900; /);
+    for (const attribute of ['Path=/', 'HttpOnly', 'SameSite=Strict', 'Secure']) {
       expect(cookie.split('; ')).toContain(attribute);
     }
   });
@@ -125,7 +125,7 @@ describe('the cookie', () => {
     await browser.get(PATH);
     const before = [...browser.cookies.values()][0]?.value;
     const page = await signIn(browser);
-    expect([...browser.cookies.values()]).toEqual([{ value: `user.${MEMBER_TOKEN}`, path: PATH }]);
+    expect([...browser.cookies.values()]).toEqual([{ value: `user.${MEMBER_TOKEN}`, path: '/' }]);
     expect(before).not.toContain(MEMBER_TOKEN);
     expect(page.html).not.toContain(MEMBER_TOKEN);
   });
@@ -133,7 +133,7 @@ describe('the cookie', () => {
   test.each(['nonsense', 'user.', 'user.a b', `admin.${MEMBER_TOKEN}`, `user.${'a'.repeat(600)}`])(
     'the cookie value %s is not accepted',
     async (value) => {
-      const page = await browse().get(PATH, { cookie: `account_deletion=${value}` });
+      const page = await browse().get(PATH, { cookie: `__Host-account_deletion=${value}` });
       expect([page.status, formOf(page.html).buttons]).toEqual([200, ['login']]);
       expect(allReceived(gateway)).toEqual([]);
     },
@@ -426,7 +426,7 @@ describe('a signed-in user', () => {
     gateway.blockers.set(7, [{ code: 'unsettled_balance', extras_json: '{"balance":5000}' }]);
     const browser = browse();
     await openSession(browser);
-    const cookie = `account_deletion=${[...browser.cookies.values()][0]?.value}`;
+    const cookie = `__Host-account_deletion=${[...browser.cookies.values()][0]?.value}`;
     const textOf = async (query: string) =>
       (await fetch(`${gateway.url}${PATH}?${query}`, { headers: { cookie } })).text();
     expect(await textOf('lang=en')).toContain('is 5,000\u00a0Tooman.');
@@ -516,7 +516,7 @@ describe('a signed-in user', () => {
     gateway.tokens.clear();
     for (const next of [
       await browser.submit(page, 'send_code', { password: 'x' }),
-      await browser.get(PATH, { cookie: `account_deletion=user.${MEMBER_TOKEN}` }),
+      await browser.get(PATH, { cookie: `__Host-account_deletion=user.${MEMBER_TOKEN}` }),
     ]) {
       expect([next.status, formOf(next.html).buttons]).toEqual([401, ['login']]);
       expect(next.html).toContain('You are no longer signed in');
@@ -526,7 +526,7 @@ describe('a signed-in user', () => {
 
   test('a token for another resource is not accepted as a session', async () => {
     gateway.tokens.set('fpo_app', { ...caller(7), audience: 'https://api.example.com/mcp' });
-    const page = await browse().get(PATH, { cookie: 'account_deletion=user.fpo_app' });
+    const page = await browse().get(PATH, { cookie: '__Host-account_deletion=user.fpo_app' });
     expect(page.status).toBe(401);
     expect(allReceived(gateway)).toEqual([]);
   });

@@ -158,7 +158,7 @@ describe('request headers', () => {
 
   test.each([
     ['/mcp', 'application/json', {}],
-    ['/account-deletion', 'application/x-www-form-urlencoded', { cookie: 'account_deletion=guest.x' }],
+    ['/account-deletion', 'application/x-www-form-urlencoded', { cookie: '__Host-account_deletion=guest.x' }],
   ])('a body for %s with a Content-Encoding is rejected with 415', async (path, type, more) => {
     const answer = await rawRequest(harness.url, path, {
       method: 'POST',

@@ -66,7 +66,7 @@ describe('paths below /oauth', () => {
       method: 'POST',
       headers: {
         'content-type': 'application/x-www-form-urlencoded',
-        cookie: 'fitness_oauth_interaction=abc',
+        cookie: '__Secure-fitness_oauth_interaction=abc',
         origin: 'null',
         'sec-fetch-site': 'same-origin',
         'x-client-address': '6.6.6.6',
@@ -85,7 +85,7 @@ describe('paths below /oauth', () => {
     });
     expect(received?.body.toString()).toBe('action=allow&csrf=x');
     expect(received?.headers).toMatchObject({
-      cookie: 'fitness_oauth_interaction=abc',
+      cookie: '__Secure-fitness_oauth_interaction=abc',
       origin: 'null',
       'sec-fetch-site': 'same-origin',
       'x-client-address': '127.0.0.1',

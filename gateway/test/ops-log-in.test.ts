@@ -277,7 +277,9 @@ describe('an operator without a second factor', () => {
     const left = await browser.submit(page, 'sign_out');
     expect([left.status, [...browser.cookies]]).toEqual([303, []]);
     gateway.tokens.delete(TOKEN);
-    expect((await createBrowser(gateway.url).get(PATH, { cookie: `ops=user.${TOKEN}` })).status).toBe(401);
+    expect((await createBrowser(gateway.url).get(PATH, { cookie: `__Host-ops=user.${TOKEN}` })).status).toBe(
+      401,
+    );
   });
 });
 

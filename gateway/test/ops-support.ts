@@ -109,7 +109,7 @@ export const enter = async (browser: Browser): Promise<BrowserPage> => {
 /** A browser with the cookie of a session that {@link enter} has begun. */
 export const signIn = async (token = TOKEN): Promise<Browser> => {
   const browser = browse();
-  browser.cookies.set(`ops ${PATH}`, { value: `user.${token}`, path: PATH });
+  browser.cookies.set('__Host-ops /', { value: `user.${token}`, path: '/' });
   return browser;
 };
 /** Submits the first form of the page that has this button, with its hidden fields. */

@@ -27,11 +27,11 @@ arrangeOps();
 const LIMIT = 'identity POST /session-limit {"page":"ops","seconds":7200,"idle_seconds":900}';
 
 describe('sessions', () => {
-  test('the cookie is short-lived, for this path only, and hidden from scripts and other sites', async () => {
+  test('the cookie is short-lived, for this host only, and hidden from scripts and other sites', async () => {
     const { headers } = await enter(browse());
     const cookie = headers.get('set-cookie') ?? '';
-    expect(cookie).toMatch(/^ops=user\.fps_operator; Max-Age=900; /);
-    for (const attribute of ['Path=/ops', 'HttpOnly', 'SameSite=Strict', 'Secure'])
+    expect(cookie).toMatch(/^__Host-ops=user\.fps_operator; Max-Age=900; /);
+    for (const attribute of ['Path=/', 'HttpOnly', 'SameSite=Strict', 'Secure'])
       expect(cookie.split('; ')).toContain(attribute);
   });
 
@@ -58,7 +58,7 @@ describe('sessions', () => {
     expect(page.status).toBe(403);
     expect(page.headers.get('set-cookie')).not.toContain(TOKEN);
     expect(calls).toContain('identity POST /auth/logout');
-    const planted = await browse().get(PATH, { cookie: `ops=user.${TOKEN}` });
+    const planted = await browse().get(PATH, { cookie: `__Host-ops=user.${TOKEN}` });
     expect(planted.status).toBe(403);
     expect(planted.html).not.toContain('<nav');
   });
@@ -71,7 +71,7 @@ describe('sessions', () => {
     const page = await browser.get(`${PATH}/withdrawals`);
     expect(limits()).toBe(2);
     const [cookie] = [...browser.cookies.values()];
-    const headers = { cookie: `ops=${cookie?.value}` };
+    const headers = { cookie: `__Host-ops=${cookie?.value}` };
     const response = await fetch(`${gateway.url}${PATH}/live?section=withdrawals`, { headers });
     replies.set('GET /payments', { status: 200, body: { data: [], meta: {} } });
     for await (const chunk of response.body ?? [])
@@ -99,7 +99,7 @@ describe('sessions', () => {
     gateway.tokens.delete(TOKEN);
     const page = await browser.get(`${PATH}/withdrawals`);
     expect(page.status).toBe(401);
-    expect(page.headers.get('set-cookie')).toMatch(/^ops=guest\./);
+    expect(page.headers.get('set-cookie')).toMatch(/^__Host-ops=guest\./);
   });
 
   test('signing out ends the session', async () => {
@@ -313,10 +313,10 @@ describe('license documents', () => {
 });
 
 describe('live changes', () => {
-  const open = async (browser: Browser, section: string) => {
+  const open = async (browser: Browser, section: string, headers: Record<string, string> = {}) => {
     const [cookie] = [...browser.cookies.values()];
     const response = await fetch(`${gateway.url}${PATH}/live?section=${section}`, {
-      headers: { cookie: `ops=${cookie?.value}` },
+      headers: { cookie: `__Host-ops=${cookie?.value}`, ...headers },
     });
     return response;
   };
@@ -346,6 +346,25 @@ describe('live changes', () => {
     const stream = await open(await signIn(), 'withdrawals');
     replies.set('GET /payments', { status: 200, body: { data: [], meta: {} } });
     expect(await readUntil(stream, 'changed')).toContain('event: changed\n');
+  });
+
+  test('four streams of a session stay open, and a fifth ends at once and receives what has changed when it returns', async () => {
+    const browser = await signIn();
+    const streams = await Promise.all(Array.from({ length: 4 }, () => open(browser, 'withdrawals')));
+    const poll = async (lastId = '') => {
+      const response = await open(browser, 'withdrawals', lastId === '' ? {} : { 'last-event-id': lastId });
+      return response.text();
+    };
+    const id = /^id: (.*)$/m.exec(await poll())?.[1];
+    expect(await poll(id)).not.toContain('event: changed');
+    replies.set('GET /payments', { status: 200, body: { data: [], meta: {} } });
+    expect(await poll(id)).toContain('event: changed\n');
+    const other = 'fps_other_session';
+    gateway.tokens.set(other, operatorOf(PERMISSIONS, { tokenId: 'other' }));
+    const stream = await open(browser, 'withdrawals', { cookie: `__Host-ops=user.${other}` });
+    replies.set('GET /payments', { status: 200, body: { data: [WITHDRAWAL], meta: {} } });
+    expect(await readUntil(stream, 'changed')).toContain('event: changed\n');
+    for (const { body } of streams) await body?.cancel();
   });
 
   test('live changes end with the session', async () => {

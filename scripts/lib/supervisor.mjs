@@ -187,7 +187,7 @@ function openLog(logFile, append) {
   mkdirSync(dirname(logFile), { recursive: true });
   if (!append) rmSync(logFile, { force: true });
   // Each line is added at the end, even after the file was emptied.
-  return openSync(logFile, 'a');
+  return openSync(logFile, 'a', 0o600);
 }
 
 /**

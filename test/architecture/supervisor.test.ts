@@ -40,6 +40,7 @@ test('a long log is cut, and logging continues', async () => {
   expect(former + present).toContain('line 2000 ');
   // The process has written 200 KB.
   expect(statSync(logFile).size).toBeLessThan(5 * limit.bytes);
+  for (const file of [logFile, `${logFile}.1`]) expect(statSync(file).mode & 0o777).toBe(0o600);
   expect(present.startsWith('\0')).toBe(false);
 });
 

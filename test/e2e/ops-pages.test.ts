@@ -283,6 +283,26 @@ describe('live updates', () => {
     await status.getByText('Something has changed').waitFor();
   });
 
+  test('the tabs of a browser share one stream, each shows what has changed, and the next one gets the stream', async () => {
+    const { page, context } = await open(VIEWS[0]);
+    await logIn(visitor, false);
+    const tabs = [page, await context.newPage(), await context.newPage(), await context.newPage()];
+    const streaming = new Set<unknown>();
+    context.on('request', (request) => {
+      const url = request.url();
+      if (url.includes('/ops/live?') && !url.includes('poll=1')) streaming.add(request.frame().page());
+    });
+    for (const tab of tabs) {
+      await tab.goto(`${baseUrl()}/ops/withdrawals`);
+      await tab.locator('#live-status').getByText('when something changes').waitFor();
+    }
+    expect([...streaming]).toEqual([page]);
+    await pendingWithdrawal();
+    for (const tab of tabs) await tab.locator('#live-status').getByText('Something has changed').waitFor();
+    await page.close();
+    await eventually(() => streaming.size === 2);
+  });
+
   test('a page leaves a revoked session at once', async () => {
     const { page } = await open(VIEWS[0]);
     await logIn(visitor, false);

@@ -5,6 +5,7 @@ const status = document.getElementById('live-status');
 // Undefined on a page without live changes.
 const source = content?.dataset.source;
 const RETRY_MS = 2000;
+let address = `${source}&poll=1`;
 
 const show = (text) => {
   if (status.textContent !== text) status.textContent = text;
@@ -14,9 +15,16 @@ const show = (text) => {
 const leave = () => location.assign(location.pathname + location.search);
 
 let isChanged = false;
+// A response that has begun also ends without a fault.
+let hasBegun = false;
+let changes;
 const listen = () => {
-  const changes = new EventSource(source);
-  changes.addEventListener('open', () => show(isChanged ? status.dataset.changed : status.dataset.live));
+  changes?.close();
+  changes = new EventSource(address);
+  changes.addEventListener('open', () => {
+    hasBegun = true;
+    show(isChanged ? status.dataset.changed : status.dataset.live);
+  });
   changes.addEventListener('content', ({ data }) => {
     content.innerHTML = JSON.parse(data);
   });
@@ -25,7 +33,8 @@ const listen = () => {
     show(status.dataset.changed);
   });
   changes.addEventListener('error', () => {
-    show(status.dataset.lost);
+    if (!hasBegun) show(status.dataset.lost);
+    hasBegun = false;
     if (changes.readyState === EventSource.CLOSED) tryAgain();
   });
   changes.addEventListener('ended', leave);
@@ -34,7 +43,7 @@ const listen = () => {
 // The browser does not reconnect after a response that is not a stream, and does not reveal its status.
 const tryAgain = async () => {
   const controller = new AbortController();
-  const answer = await fetch(source, { signal: controller.signal }).catch(() => undefined);
+  const answer = await fetch(address, { signal: controller.signal }).catch(() => undefined);
   controller.abort();
   if (answer?.status === 401 || answer?.status === 403) leave();
   else setTimeout(listen, RETRY_MS);
@@ -60,5 +69,19 @@ document.addEventListener('submit', (event) => {
   } else event.preventDefault();
 });
 
+// A browser has few connections to an origin, so one of its tabs has a stream and the others poll. When it closes, another tab gets the
+// lock.
+const LOCK = 'ops-live';
+const stream = () => {
+  address = source;
+  listen();
+  return new Promise(() => {});
+};
 // The step of a decision is not updated live.
-if (source !== undefined) listen();
+if (source !== undefined && navigator.locks === undefined) stream();
+else if (source !== undefined)
+  navigator.locks.request(LOCK, { ifAvailable: true }, (lock) => {
+    if (lock !== null) return stream();
+    listen();
+    navigator.locks.request(LOCK, stream);
+  });

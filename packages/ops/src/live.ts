@@ -1,8 +1,10 @@
 /** Live changes of a page of `/ops`, as server-sent events. Each poll checks the session again, so a revoked session ends the stream. */
+import { createHash } from 'node:crypto';
 import { SECOND_MS } from '@fitness/shared/kernel/clock.ts';
 import { isAppError } from '@fitness/shared/kernel/error.ts';
 import { sleep } from '@fitness/shared/kernel/timing.ts';
-import type { FastifyInstance, FastifyReply } from 'fastify';
+import type { Fields } from '@fitness/shared/pages/form-pages.ts';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Operator } from './operator.ts';
 import { type Section, watcherOf } from './section.ts';
 
@@ -11,53 +13,64 @@ type Look = () => Promise<{ operator: Operator; section: Section }>;
 
 /** Maximum lifetime of a stream. The browser then reconnects, with the cookie if it still has one. */
 const LIFETIME_MS = 60 * SECOND_MS;
-const RETRY = 'retry: 2000\n\n';
-/** A comment line reveals a lost connection. */
-const UNCHANGED = ':\n\n';
+/** Further streams of a session only poll: each ends at once, and the browser repeats it. */
+const STREAMS_MAX = 4;
+const RETRY_MS = 2 * SECOND_MS;
 const ENDED = 'event: ended\ndata:\n\n';
 
 /** Returns a function that sends the changes of a page, and resolves when the stream has ended. */
 export const createLiveStream = (app: FastifyInstance, pollMs: number) => {
-  const open = new Set<FastifyReply['raw']>();
+  /** The session of each open stream. */
+  const open = new Map<FastifyReply['raw'], string>();
   app.addHook('preClose', async () => {
-    for (const response of open) response.end();
+    for (const response of open.keys()) response.end();
   });
-  return async (reply: FastifyReply, look: Look): Promise<void> => {
+  return async ({ headers, query }: FastifyRequest, reply: FastifyReply, look: Look): Promise<void> => {
     // An error here still sets the status, because the stream has not started.
-    let previous = await currentOf(await look());
+    const first = await look();
+    let { event, id } = await changeSince(first, headers['last-event-id'] as string | undefined);
     const { raw } = reply;
     reply.hijack();
-    const headers = { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-store' };
-    raw.writeHead(200, { ...(reply.getHeaders() as Record<string, string>), ...headers });
-    raw.write(RETRY);
-    open.add(raw);
+    const type = { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-store' };
+    raw.writeHead(200, { ...(reply.getHeaders() as Record<string, string>), ...type });
+    const session = first.operator.caller.tokenId;
+    const streams = [...open.values()].filter((other) => other === session).length;
+    const polls = (query as Fields).poll !== undefined || streams >= STREAMS_MAX;
+    raw.write(`retry: ${polls ? pollMs : RETRY_MS}\n\n${event}`);
+    if (!polls) open.set(raw, session);
     raw.once('close', () => open.delete(raw));
     const end = performance.now() + LIFETIME_MS;
     while (open.has(raw) && performance.now() < end) {
       await sleep(pollMs);
       if (!open.has(raw) || raw.writableEnded) return;
-      const { event, current } = await lookAgain(look, previous);
+      ({ event, id } = await lookAgain(look, id));
       raw.write(event);
       if (event === ENDED) break;
-      previous = current;
     }
     if (!raw.writableEnded) raw.end();
   };
 };
 
-const currentOf = async ({ section, operator }: Awaited<ReturnType<Look>>): Promise<string | undefined> =>
-  watcherOf(section)?.(operator);
+/** The id is that of the content, so that a browser that reconnects receives what has changed meanwhile. */
+const changeSince = async (
+  { section, operator }: Awaited<ReturnType<Look>>,
+  previous: string | undefined,
+) => {
+  const content = await watcherOf(section)?.(operator);
+  if (content === undefined) return { event: ':\n\n', id: previous };
+  const id = createHash('sha256').update(content).digest('base64url');
+  const isSame = previous === undefined || previous === id;
+  const change = section.isReplaced
+    ? `event: content\ndata: ${JSON.stringify(content)}`
+    : 'event: changed\ndata:';
+  return { event: isSame ? `id: ${id}\n\n` : `id: ${id}\n${change}\n\n`, id };
+};
 
 const lookAgain = async (look: Look, previous: string | undefined) => {
   try {
-    const seen = await look();
-    const current = await currentOf(seen);
-    if (current === undefined || current === previous) return { event: UNCHANGED, current: previous };
-    const isReplaced = seen.section.isReplaced === true;
-    const event = isReplaced ? `event: content\ndata: ${JSON.stringify(current)}` : 'event: changed\ndata:';
-    return { event: `${event}\n\n`, current };
+    return await changeSince(await look(), previous);
   } catch (error) {
     const hasEnded = isAppError(error) && (error.kind === 'unauthenticated' || error.kind === 'forbidden');
-    return { event: hasEnded ? ENDED : UNCHANGED, current: previous };
+    return { event: hasEnded ? ENDED : ':\n\n', id: previous };
   }
 };

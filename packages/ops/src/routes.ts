@@ -71,7 +71,7 @@ export const addOps = async (
       );
       scope.get(LIVE_PATH, async (request, reply) => {
         const { section: slug = '' } = request.query as Fields;
-        await stream(reply, async () => {
+        await stream(request, reply, async () => {
           const { operator, sections } = await open(request);
           return { operator, section: sectionOf(sections, slug) };
         });

@@ -89,7 +89,9 @@ test('cookies are secure with an https origin, however the gateway is reached', 
     const params = { client_id: await client.newClient(), code_challenge: createPkce().challenge };
     const page = await client.browse().get(client.authorizeUrl(params));
     expect(page.status).toBe(303);
-    for (const cookie of page.headers.getSetCookie()) expect(cookie).toMatch(/; secure/i);
+    for (const cookie of page.headers.getSetCookie()) {
+      expect(cookie).toMatch(/^__Secure-fitness_oauth_.*; secure/i);
+    }
     const foreign = { ...params, resource: 'http://api.test/mcp' };
     const refusal = await client.browse().get(client.authorizeUrl(foreign));
     expect([refusal.status, refusal.location?.href]).toEqual([400, undefined]);

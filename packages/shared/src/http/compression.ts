@@ -19,9 +19,13 @@ const SMALL = 9;
 const gzipped = promisify(gzip);
 const brotli = promisify(brotliCompress);
 
+/** A longer header is ignored, because its evaluation would take more time than the request. */
+const HEADER_MAX = 200;
+
 /** The coding that the client prefers, or names first, for a text of this length. */
 export const codingOf = (acceptEncoding: string | undefined, bytes: number): Coding => {
-  if (acceptEncoding === undefined || bytes < LEAST_BYTES) return 'identity';
+  if (acceptEncoding === undefined || acceptEncoding.length > HEADER_MAX || bytes < LEAST_BYTES)
+    return 'identity';
   const negotiator = new Negotiator({ headers: { 'accept-encoding': acceptEncoding } });
   return (negotiator.encoding(CODINGS) ?? 'identity') as Coding;
 };

@@ -49,9 +49,10 @@ export const createVisits = (
   { path, lifetimeS, baseUrl }: VisitOptions,
   { clock, random }: { clock: Clock; random: Random },
 ): Visits => {
-  const name = path.slice(1).replaceAll('-', '_');
-  const secure = baseUrl.startsWith('https:') ? '; Secure' : '';
-  const attributes = `Path=${path}; HttpOnly; SameSite=Strict${secure}`;
+  // The prefix keeps other hosts of the domain from setting the cookie. Browsers require the path / with it.
+  const isSecure = baseUrl.startsWith('https:');
+  const name = `${isSecure ? '__Host-' : ''}${path.slice(1).replaceAll('-', '_')}`;
+  const attributes = `Path=${isSecure ? '/; Secure' : path}; HttpOnly; SameSite=Strict`;
   const csrfOf: Visits['csrfOf'] = (visit) =>
     createHmac('sha256', cookieValue(visit)).update(path).digest('base64url');
   const keyOf = (visit: Visit): Buffer =>

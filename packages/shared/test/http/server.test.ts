@@ -836,6 +836,12 @@ describe('a read', () => {
       expect([other.statusCode, other.body]).toEqual([200, text]);
     });
 
+    test('a header of more than 200 characters is ignored', async () => {
+      const header = (length: number) => `gzip${', x'.repeat(length)}`.slice(0, length);
+      expect((await coded(header(200))).headers['content-encoding']).toBe('gzip');
+      expect((await coded(header(201))).headers['content-encoding']).toBeUndefined();
+    });
+
     test.each([['identity'], [''], ['zstd'], ['gzip;q=0, br;q=0'], ['gzip;q=x;;, ,']])(
       'a response is not compressed for a client that accepts "%s"',
       async (header) => {

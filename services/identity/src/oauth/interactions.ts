@@ -181,7 +181,7 @@ const submitLogin = async (
     const { accountId } = await sessionOf(request);
     // Another user's session in this browser would be mixed with the new one. The user's own is needed by other tabs.
     const isOther = accountId !== undefined && accountId !== loginResult.accountId;
-    const cookies = isOther ? endingSessionCookies() : [];
+    const cookies = isOther ? endingSessionCookies(request.provider.issuer) : [];
     return { ...(await finish(step, { login: loginResult })), cookies };
   } catch (error) {
     if (!isAppError(error)) throw error;

@@ -102,7 +102,7 @@ const redirectOnlyTheSignedIn = async (
   next: () => Promise<void>,
 ): Promise<void> => {
   const isNew = ctx.path === OAUTH_PATHS.authorize;
-  const earlier = isNew ? ctx.cookies.get(COOKIE_NAMES.session, { signed: true }) : undefined;
+  const earlier = isNew ? ctx.cookies.get(cookieNames(issuer).session, { signed: true }) : undefined;
   if (isNew) delete ctx.req.headers.cookie;
   await next();
   const location = ctx.response.get('location');
@@ -145,7 +145,7 @@ const configuration = (options: ProviderOptions, library: Library): Configuratio
       validateRegistration(metadata, options.redirectSchemes, library.errors),
   },
   ...lifetimes(options),
-  cookies: cookies(options.secret),
+  cookies: cookies(options),
   routes: {
     authorization: OAUTH_PATHS.authorize,
     token: OAUTH_PATHS.token,
@@ -190,22 +190,26 @@ const lifetimes = (options: ProviderOptions): Pick<Configuration, 'ttl'> => ({
 });
 
 /** Cookies that remove the session from the browser. */
-export const endingSessionCookies = (): string[] =>
-  [COOKIE_NAMES.session, `${COOKIE_NAMES.session}.sig`].map(
-    (name) => `${name}=; Path=${SESSION_PATH}; Expires=Thu, 01 Jan 1970 00:00:00 GMT; HttpOnly; SameSite=Lax`,
+export const endingSessionCookies = (issuer: string): string[] => {
+  const { session } = cookieNames(issuer);
+  const secure = issuer.startsWith('https:') ? '; Secure' : '';
+  return [session, `${session}.sig`].map(
+    (name) =>
+      `${name}=; Path=${SESSION_PATH}; Expires=Thu, 01 Jan 1970 00:00:00 GMT; HttpOnly; SameSite=Lax${secure}`,
   );
+};
 
 const SESSION_PATH = '/oauth';
-const COOKIE_NAMES = {
-  session: 'fitness_oauth_session',
-  interaction: 'fitness_oauth_interaction',
-  resume: 'fitness_oauth_resume',
+/** Each interaction has a path of its own, which the prefix `__Host-` does not allow. */
+const cookieNames = (issuer: string) => {
+  const prefix = issuer.startsWith('https:') ? '__Secure-fitness_oauth' : 'fitness_oauth';
+  return { session: `${prefix}_session`, interaction: `${prefix}_interaction`, resume: `${prefix}_resume` };
 };
 
 /** A session serves one authorization request. The next one asks for the password again. */
-const cookies = (secret: string): NonNullable<Configuration['cookies']> => ({
+const cookies = ({ secret, issuer }: ProviderOptions): NonNullable<Configuration['cookies']> => ({
   keys: [cookieKey(secret, 'cookies')],
-  names: COOKIE_NAMES,
+  names: cookieNames(issuer),
   long: { signed: true, httpOnly: true, sameSite: 'lax', overwrite: true, path: SESSION_PATH },
   short: { signed: true, httpOnly: true, sameSite: 'lax', overwrite: true },
 });
