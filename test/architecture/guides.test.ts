@@ -10,7 +10,7 @@ import { beforeAll, expect, test } from '@jest/globals';
 import { POSTS_PER_USER } from '../../gateway/src/mcp/routes.ts';
 import { MAX_BATCH } from '../../gateway/src/mcp/server.ts';
 import { LIFETIME_S } from '../../gateway/src/pages/account-deletion/routes.ts';
-import { shareOfTotal } from '../../gateway/src/request/open-requests.ts';
+import { placesPerNetwork, shareOfTotal } from '../../gateway/src/request/open-requests.ts';
 import { UPLOADS_PER_USER } from '../../gateway/src/request/proxy.ts';
 import { IDEMPOTENT } from '../../packages/client/src/generated/idempotent.ts';
 import { IDLE_S, SESSION_S } from '../../packages/ops/src/routes.ts';
@@ -138,6 +138,7 @@ const figures = (defaultOf: (name: string) => number): Record<string, string> =>
   'a whole download': `${DOWNLOAD_LIMITS.deadlineMs / MINUTE_MS} minutes`,
   'lifetime of an `Idempotency-Key`': `${TTL_MS / HOUR_MS} hours`,
   'of these, for one service': figure(shareOfTotal(defaultOf('OPEN_REQUESTS_LIMIT'))),
+  'of these, for one network': figure(placesPerNetwork(shareOfTotal(defaultOf('OPEN_REQUESTS_LIMIT')))),
   downloads: figure(DOWNLOAD_LIMITS.max),
   'redemptions of store purchases': perMinute(REDEMPTIONS),
   'wrong returns from the bank gateway': perMinute(WRONG_CALLBACKS),

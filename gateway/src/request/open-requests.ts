@@ -37,8 +37,8 @@ export const shareOf = ({ url = '', method = '' }: IncomingMessage): Share => {
   return transfer === 'ordinary' ? target.service : transfer;
 };
 
-/** The part of a share that one network can have at most. Other networks need not wait for its requests. */
-const PART_PER_NETWORK = 15 / 16;
+/** The places of a share that one network can have at most. Other networks need not wait for its requests. */
+export const placesPerNetwork = (limit: number): number => Math.ceil((limit * 15) / 16);
 const WAIT_MAX_MS = 1_000;
 
 type Free = () => void;
@@ -47,7 +47,7 @@ type Free = () => void;
 const createPlaces = (limit: number) => {
   const queue = createFairQueue({
     maxRunning: limit,
-    maxPerOwner: Math.ceil(limit * PART_PER_NETWORK),
+    maxPerOwner: placesPerNetwork(limit),
     maxWaiting: () => limit / 4,
     maxWaitMs: WAIT_MAX_MS,
   });
