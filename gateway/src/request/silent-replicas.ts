@@ -38,6 +38,36 @@ type State = ReturnType<typeof createState>;
 
 const hasMissed = ({ calls }: State): boolean => calls > MISSES_MAX;
 
+/** Ends the reads at a replica that becomes silent, and leaves one that is stopping. */
+const watchReads =
+  (
+    stateOf: (origin: string) => State,
+    leave: (origin: string) => void,
+  ): Dispatcher.DispatcherComposeInterceptor =>
+  (dispatch) =>
+  (options, handler) => {
+    const state = stateOf(String(options.origin));
+    return dispatch(options, {
+      ...passedOn(handler),
+      onRequestStart: (controller, context) => {
+        // The request waited for a connection, and has not been sent.
+        if (state.isSilent) return controller.abort(noResponse());
+        if (isRepeatable(options)) state.reads.add(controller);
+        handler.onRequestStart?.(controller, context);
+      },
+      onResponseStart: (...args) => {
+        state.reads.delete(args[0]);
+        // A replica closes the connection with its response only while it is stopping.
+        if (args[2].connection === 'close') leave(state.origin);
+        handler.onResponseStart?.(...args);
+      },
+      onResponseError: (controller, error) => {
+        state.reads.delete(controller);
+        handler.onResponseError?.(controller, error);
+      },
+    });
+  };
+
 export const createSilentReplicas = ({ originsOf, probe, log, leaveMs, onChange }: Options) => {
   const states = new Map<string, State>();
   const stateOf = (origin: string): State => {
@@ -89,29 +119,6 @@ export const createSilentReplicas = ({ originsOf, probe, log, leaveMs, onChange 
     onChange();
   };
 
-  const watch: Dispatcher.DispatcherComposeInterceptor = (dispatch) => (options, handler) => {
-    const state = stateOf(String(options.origin));
-    return dispatch(options, {
-      ...passedOn(handler),
-      onRequestStart: (controller, context) => {
-        // The request waited for a connection, and has not been sent.
-        if (state.isSilent) return controller.abort(noResponse());
-        if (isRepeatable(options)) state.reads.add(controller);
-        handler.onRequestStart?.(controller, context);
-      },
-      onResponseStart: (...args) => {
-        state.reads.delete(args[0]);
-        // A replica closes the connection with its response only while it is stopping.
-        if (args[2].connection === 'close') leave(state.origin);
-        handler.onResponseStart?.(...args);
-      },
-      onResponseError: (controller, error) => {
-        state.reads.delete(controller);
-        handler.onResponseError?.(controller, error);
-      },
-    });
-  };
-
   return {
     mayServe: (origin: string): boolean => {
       const { isSilent, leftUntilMs } = stateOf(origin);
@@ -120,7 +127,7 @@ export const createSilentReplicas = ({ originsOf, probe, log, leaveMs, onChange 
     update,
     /** Leaves out a replica that cannot be connected to, or is stopping, for a while. */
     leave,
-    watch,
+    watch: watchReads(stateOf, leave),
     close: () => clearInterval(timer),
   };
 };

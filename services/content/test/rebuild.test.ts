@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
+import { gymChanged } from '@fitness/proto/events/gyms.ts';
 import { boostEnded, boostGranted } from '@fitness/proto/events/store-billing.ts';
 import { GUEST } from '@fitness/shared/kernel/caller.ts';
 import { createServiceRuntime } from '@fitness/shared/runtime/service-runtime.ts';
@@ -177,6 +178,35 @@ test('a rebuild ends with one error line if a write gets no response, and the ne
   );
   await rebuild();
   expect(await profiles.findOne({ _id: 'user:41' })).not.toBeNull();
+});
+
+test('a rebuild keeps the newer one of a response and an event that arrives meanwhile', async () => {
+  const [closed, created] = [61, 62];
+  const profiles = harness.connection.collection<{ _id: string; is_active: boolean }>('profiles');
+  const isActive = async (id: number) => (await profiles.findOne({ _id: `gym:${id}` }))?.is_active;
+  const handle = async (id: number, version: number, is_active: boolean) => {
+    const inbox = harness.connection.collection('inbox');
+    const before = await inbox.countDocuments({});
+    const data = { gym_id: id, name: null, user_id: 2, is_active };
+    await harness.publish(gymChanged, { subject: id, version, data });
+    await eventually(async () => (await inbox.countDocuments({})) > before);
+  };
+  for (const id of [closed, created]) {
+    harness.standIns.gyms.set(id, { user_id: 2, is_active: true, version: 1 });
+    await write(2, GYM, id);
+  }
+  await profiles.deleteOne({ _id: `gym:${created}` });
+  harness.standIns.before.set('GetGyms', async () => {
+    harness.standIns.before.delete('GetGyms');
+    await handle(closed, 2, true);
+    harness.standIns.gyms.set(closed, { user_id: 2, is_active: false, version: 3 });
+    harness.standIns.gyms.set(created, { user_id: 2, is_active: true, version: 6 });
+    await handle(created, 7, false);
+  });
+  await rebuild();
+  await handle(closed, 3, false);
+  await handle(created, 6, true);
+  expect([await isActive(closed), await isActive(created)]).toEqual([false, false]);
 });
 
 test('a rebuild keeps boosts that events change meanwhile, and no late event undoes what it has read', async () => {

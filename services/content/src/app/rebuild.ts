@@ -65,7 +65,7 @@ const createRebuildProfiles = (dependencies: RebuildDependencies) => {
   const rewritePosts = createRewritePosts(dependencies);
   const inSteps = createInSteps(dependencies);
   return async (refs: readonly ProfileRef[]): Promise<void> => {
-    // Read first: any version that an event stores from here on is newer than the response.
+    // Read first, because an event may store another version until the response arrives.
     const before = await store.profiles.find(refs);
     const fetched = await fetchProfiles(refs);
     for (const ref of refs) {
@@ -73,8 +73,8 @@ const createRebuildProfiles = (dependencies: RebuildDependencies) => {
       await store.profiles.insertIfMissing(ref, answer);
       const versionBefore = before.get(profileKey(ref))?.version;
       await inSteps(ref, (session, profile) => {
-        const isAsBefore = profile.version === (versionBefore ?? profile.version);
-        const state = isAsBefore ? answer.state : profile.state;
+        const isNewer = profile.version !== versionBefore && profile.version > answer.version;
+        const { state } = isNewer ? profile : answer;
         return changeState(session, profile, { state, version: Math.max(profile.version, answer.version) });
       });
       await rewritePosts(ref);

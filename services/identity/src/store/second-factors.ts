@@ -47,6 +47,23 @@ guardRevocations(schema, { subjectOf: ({ _id }) => _id, fields: ['secret'] });
 
 export type SecondFactors = ReturnType<typeof createSecondFactors>;
 
+/** What the job needs that encrypts the secrets with another key. */
+const createRenewals = (factors: mongoose.Model<SecondFactor>, revocations: Revocations) => ({
+  armed: (): AsyncIterable<{ _id: number; secret: string }> =>
+    factors
+      .find({ secret: trusted({ $ne: null }) }, { secret: 1 })
+      .sort({ _id: 1 })
+      .lean<{ _id: number; secret: string }>()
+      .cursor(),
+
+  /** Stores another encryption of the same secret, unless the factor has changed. It needs no order with other writes. */
+  renew: async (userId: number, secret: string, renewed: string): Promise<void> => {
+    const write = factors.updateOne({ _id: userId, secret }, { $set: { secret: renewed } });
+    revocations.addNone(write);
+    await write;
+  },
+});
+
 /** Write only in transactions that also write the account: this orders the writes with sign-ins and with an erasure. */
 export const createSecondFactors = (connection: Connection, revocations: Revocations) => {
   const factors = connection.model<SecondFactor>('SecondFactor', schema);
@@ -64,19 +81,7 @@ export const createSecondFactors = (connection: Connection, revocations: Revocat
     isArmed: async (userId: number): Promise<boolean> =>
       ((await factors.findById(userId).select({ secret: 1 }).lean<SecondFactor>())?.secret ?? null) !== null,
 
-    armed: (): AsyncIterable<{ _id: number; secret: string }> =>
-      factors
-        .find({ secret: trusted({ $ne: null }) }, { secret: 1 })
-        .sort({ _id: 1 })
-        .lean<{ _id: number; secret: string }>()
-        .cursor(),
-
-    /** Stores another encryption of the same secret, unless the factor has changed. It needs no order with other writes. */
-    renew: async (userId: number, secret: string, renewed: string): Promise<void> => {
-      const write = factors.updateOne({ _id: userId, secret }, { $set: { secret: renewed } });
-      revocations.addNone(write);
-      await write;
-    },
+    ...createRenewals(factors, revocations),
 
     /** Replaces an earlier setup. */
     begin: async (session: ClientSession, userId: number, newSetup: Setup): Promise<void> => {
