@@ -47,7 +47,10 @@ export const createResolveRefund =
     const work = { outcome, note, refund, operatorId: caller.userId, mark };
     const refused = refund.resolution === null ? await settle(dependencies, work) : undefined;
     // Another operator, the user or the store may have been first.
-    const after = await withoutErasedNote(dependencies, (await refunds.find(id)) ?? refund);
+    const closed = (await refunds.find(id)) ?? refund;
+    // This request has judged its own note in its transaction.
+    const isOwn = refund.resolution === null && closed.resolution?.mark === mark;
+    const after = isOwn ? closed : await withoutErasedNote(dependencies, closed);
     if (after.resolution?.mark === mark) return { ...after, resolution: after.resolution };
     const refusal = refusalOf(after, refused);
     const entered = { operatorId: caller.userId, note, mark, refusal };
