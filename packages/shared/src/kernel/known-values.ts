@@ -43,8 +43,8 @@ const PUBLIC = 'this value is publicly known: refused in production';
 const SECRET = /(?:SECRET|PASSWORD|KEY|KEY_ID|TOKEN|MERCHANT)$/;
 export const isSecretName = (name: string): boolean => SECRET.test(name);
 
-/** Secrets that the operator generates. Those of providers are as they are. */
-const GENERATED = /^OAUTH_SECRET$|SECOND_FACTOR_KEY$/;
+/** Secrets that the operator generates. Those of providers and PREVIOUS_SECOND_FACTOR_KEY, an earlier choice, are as they are. */
+const GENERATED: ReadonlySet<string> = new Set(['OAUTH_SECRET', 'SECOND_FACTOR_KEY']);
 
 const isKnown = (value: string): boolean => KNOWN.has(value.trim().toLowerCase()) || PLACEHOLDER.test(value);
 
@@ -73,13 +73,13 @@ export const secretsIn = (name: string, value: string): string[] => {
 };
 
 const SERVER = /^(?:amqps?|mongodb(?:\+srv)?|rediss?):/i;
-/** The process shows its certificate to MongoDB. */
-const HAS_CERTIFICATE = /[?&]authMechanism=MONGODB-X509(?:&|$)/i;
+/** MongoDB accepts a certificate, a role of the cloud, a token or Kerberos in place of a password. */
+const WITHOUT_PASSWORD = /[?&]authMechanism=(?:MONGODB-(?:X509|AWS|OIDC)|GSSAPI)(?:&|$)/i;
 
 const refusedAddress = (address: string): string | undefined => {
   const { user = '', password = '' } = credentialsOf(address) ?? {};
   if (password === '') {
-    const isOpen = SERVER.test(address) && !HAS_CERTIFICATE.test(address);
+    const isOpen = SERVER.test(address) && !WITHOUT_PASSWORD.test(address);
     return isOpen ? 'must have a user and a password in production' : undefined;
   }
   const isPublic = password === user || KNOWN_PASSWORDS.has(password.toLowerCase()) || isKnown(password);
@@ -151,7 +151,7 @@ export const refusedInProduction = (
   const parts = value.split(',').map((part) => part.trim());
   if (parts.some((part) => EXAMPLE.test(part))) return 'an example address: refused in production';
   if (isSecretName(name) && isGuessable(value)) return 'can be guessed: refused in production';
-  if (GENERATED.test(name) && isReadable(value))
+  if (GENERATED.has(name) && isReadable(value))
     return 'consists of words: refused in production (openssl rand -base64 48 makes a random one)';
   return (
     refusedAddress(value) ??
