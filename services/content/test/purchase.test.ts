@@ -2,6 +2,7 @@ import { wholeUser } from '@fitness/contracts/testing/users.ts';
 import { accountDeleted } from '@fitness/proto/events/identity.ts';
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
 import { DAY_MS, formatTimestamp, MINUTE_MS, SECOND_MS } from '@fitness/shared/kernel/clock.ts';
+import { unavailable } from '@fitness/shared/kernel/error.ts';
 import {
   type Answer,
   appCaller,
@@ -318,6 +319,19 @@ describe('503: a service does not respond', () => {
     expect((await buy(buyer, id, 'lost')).status).toBe(201);
     expect(harness.standIns.booked.size).toBe(1);
     expect(await trainees(buyer)).toHaveLength(1);
+  });
+
+  test('a purchase without a response to its booking is not cancelled, whatever a second booking would get', async () => {
+    const [buyer, id] = [someone(), await offer(someone())];
+    harness.standIns.before.set('Book', async () => {
+      harness.standIns.before.delete('Book');
+      harness.standIns.balance = 0;
+      throw unavailable('the connection was lost');
+    });
+    expect((await buy(buyer, id, 'no-response')).status).toBe(503);
+    harness.standIns.balance = 1_000_000_000;
+    expect((await buy(buyer, id, 'no-response')).status).toBe(201);
+    expect(harness.standIns.booked.size).toBe(1);
   });
 
   test('the next purchase of a service resumes an interrupted one without a key after its lease', async () => {

@@ -21,7 +21,8 @@ export const createWallet = (wallet: GrpcClient<WalletDefinition>): Wallet => ({
   book: async (sale) => {
     const request = { idempotency_key: saleKey(sale.traineeId), bookings: saleBookings(sale) };
     try {
-      await wallet.call('Book', request, { retry: true });
+      // Not retried: the refusal of a second try would say nothing while the first is still running.
+      await wallet.call('Book', request);
       return 'booked';
     } catch (error) {
       if (isAppError(error) && error.code === INSUFFICIENT_BALANCE) return 'refused';
