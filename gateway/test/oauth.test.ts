@@ -61,12 +61,13 @@ describe('the metadata', () => {
 });
 
 describe('paths below /oauth', () => {
-  test('requests below /oauth are forwarded to identity as a guest’s, with the headers for its pages', async () => {
+  test('requests below /oauth are forwarded to identity as a guest’s, with the headers and cookies for its pages', async () => {
     const answer = await rawRequest(gateway.url, '/oauth/interaction/abc', {
       method: 'POST',
       headers: {
         'content-type': 'application/x-www-form-urlencoded',
-        cookie: '__Secure-fitness_oauth_interaction=abc',
+        cookie:
+          '__Host-ops=user.fps_x; __Secure-fitness_oauth_interaction=abc;fitness_oauth_resume.sig=b=c; x=fitness_oauth_session=d',
         origin: 'null',
         'sec-fetch-site': 'same-origin',
         'x-client-address': '6.6.6.6',
@@ -85,7 +86,7 @@ describe('paths below /oauth', () => {
     });
     expect(received?.body.toString()).toBe('action=allow&csrf=x');
     expect(received?.headers).toMatchObject({
-      cookie: '__Secure-fitness_oauth_interaction=abc',
+      cookie: '__Secure-fitness_oauth_interaction=abc; fitness_oauth_resume.sig=b=c',
       origin: 'null',
       'sec-fetch-site': 'same-origin',
       'x-client-address': '127.0.0.1',

@@ -1,5 +1,6 @@
 /** The headers that the gateway sends to the services, and those of their responses that reach the client. */
 import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http';
+import { OAUTH_COOKIE } from '@fitness/contracts/oauth.ts';
 import { endsUnread } from '@fitness/shared/http/connections.ts';
 import {
   CLIENT_ADDRESS_HEADER,
@@ -31,8 +32,9 @@ const REQUEST_HEADERS = [
   'traceparent',
   'user-agent',
 ] as const;
-/** Required by the pages of the authorization server for their session and CSRF checks. */
-const PAGE_HEADERS = ['cookie', 'origin', 'sec-fetch-site'] as const;
+/** Required by the pages of the authorization server for their session and CSRF checks, besides their cookies. */
+const PAGE_HEADERS = ['origin', 'sec-fetch-site'] as const;
+const OAUTH_COOKIES = new RegExp(`(?<=^|; *)(?:__Secure-)?${OAUTH_COOKIE}_[^;]*`, 'g');
 const BODY_HEADERS = ['content-encoding', 'content-language'] as const;
 
 /** Hop-by-hop headers (RFC 9110, 7.6.1), headers of the server software, and headers that the gateway sets. */
@@ -69,7 +71,12 @@ export const requestHeaders = (request: FastifyRequest, hasWholeBody: boolean): 
 export const headersWithoutBody = (request: FastifyRequest): string[] => {
   const { headers, forward } = request;
   const forwarded = pickHeaders(headers, REQUEST_HEADERS);
-  if (isOauth(forward.target)) forwarded.push(...pickHeaders(headers, PAGE_HEADERS));
+  if (isOauth(forward.target)) {
+    // The cookies of other pages have the path /, and one of them is the session of an operator.
+    const cookies = headers.cookie?.match(OAUTH_COOKIES);
+    if (cookies) forwarded.push('cookie', cookies.join('; '));
+    forwarded.push(...pickHeaders(headers, PAGE_HEADERS));
+  }
   if (headers.host !== undefined) forwarded.push('host', headers.host);
   for (const [name, value] of Object.entries(internalHeaders(request.id, forward))) {
     forwarded.push(name, value);

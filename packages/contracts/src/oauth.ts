@@ -23,6 +23,9 @@ export const OAUTH_PATHS = {
   interaction: '/oauth/interaction',
 } as const;
 
+/** The names of the cookies begin with it; on https `__Secure-` precedes it. */
+export const OAUTH_COOKIE = 'fitness_oauth';
+
 export const MCP_PATH = '/mcp';
 
 /**

@@ -4,7 +4,13 @@
  */
 import { generateKeyPairSync, hkdfSync } from 'node:crypto';
 import type { EventEmitter } from 'node:events';
-import { findOauthResource, OAUTH_PATHS, OAUTH_SCOPES, oauthResources } from '@fitness/contracts/oauth.ts';
+import {
+  findOauthResource,
+  OAUTH_COOKIE,
+  OAUTH_PATHS,
+  OAUTH_SCOPES,
+  oauthResources,
+} from '@fitness/contracts/oauth.ts';
 import { DAY_MS, MINUTE_MS, type Random, SECOND_MS } from '@fitness/shared/kernel/clock.ts';
 import { HTTP_STATUS } from '@fitness/shared/kernel/error.ts';
 import type { Logger } from '@fitness/shared/kernel/log.ts';
@@ -202,7 +208,7 @@ export const endingSessionCookies = (issuer: string): string[] => {
 const SESSION_PATH = '/oauth';
 /** Each interaction has a path of its own, which the prefix `__Host-` does not allow. */
 const cookieNames = (issuer: string) => {
-  const prefix = issuer.startsWith('https:') ? '__Secure-fitness_oauth' : 'fitness_oauth';
+  const prefix = issuer.startsWith('https:') ? `__Secure-${OAUTH_COOKIE}` : OAUTH_COOKIE;
   return { session: `${prefix}_session`, interaction: `${prefix}_interaction`, resume: `${prefix}_resume` };
 };
 
